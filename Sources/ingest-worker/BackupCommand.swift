@@ -28,11 +28,7 @@ struct BackupCommand: ParsableCommand {
     func run() throws {
         let progress = ProgressPrinter(isShown: !json)
         let backup = try progress.finishing { try take(progress.show) }
-        if json {
-            Console.printJSON(backup.appendJSON)
-        } else {
-            Console.print(backup.text)
-        }
+        Console.print(json ? backup.json : backup.text)
     }
 
     private func take(_ show: @escaping (StoreStep) -> Void) throws -> BackupSummary {

@@ -67,9 +67,7 @@ struct CheckCommand: ParsableCommand {
 
     private func show(_ path: String) throws {
         let configuration = try options.load().configuration
-        if path != "-", !FileManager.default.fileExists(atPath: path) {
-            throw CommandError(code: ExitStatus.badData, description: "There is no file at \(path). Check the path")
-        }
+        try CommandError.checkFile(path)
         let model = try ObjectModel.load(path: configuration.model)
         let sample = try RecordSample(configuration: configuration, model: model)
         var expectation = try expect.map { try SampleExpectation(try Self.content(of: $0)) }

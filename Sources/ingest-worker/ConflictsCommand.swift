@@ -65,13 +65,10 @@ extension ConflictNote {
     }
 
     func json(_ model: ObjectModel) -> String {
-        func text(_ value: String?) -> String { value.map { JSONText.string($0) } ?? "null" }
-        let fields = [
-            "\"id\":\(id)", "\"token\":\(token)", "\"time\":\(JSONText.string(Timestamp.text(time)))",
-            "\"kind\":\(text(kind))", "\"entity\":\(text(entity))", "\"identity\":\(text(name(model)))",
-            "\"property\":\(text(property))", "\"local\":\(local ?? "null")", "\"stored\":\(stored ?? "null")",
-            "\"policy\":\(text(policy))", "\"decision\":\(text(decision))", "\"source\":\(text(source))",
-        ]
-        return "{\(fields.joined(separator: ","))}"
+        JSONObject([
+            "id": id, "token": token, "time": Timestamp.text(time), "kind": kind, "entity": entity,
+            "identity": name(model), "property": property, "local": local.map { JSONFragment($0) },
+            "stored": stored.map { JSONFragment($0) }, "policy": policy, "decision": decision, "source": source,
+        ]).json
     }
 }

@@ -31,12 +31,4 @@ extension DeadLetterGroup {
     fileprivate var text: String {
         "\(count)  \(code)  \(topic)  \(entity ?? "-")  \(Timestamp.text(firstTime))  \(Timestamp.text(lastTime))"
     }
-
-    fileprivate var json: String {
-        """
-        {"code":\(JSONText.string(code)),"topic":\(JSONText.string(topic)),\
-        "entity":\(entity.map { JSONText.string($0) } ?? "null"),"count":\(count),\
-        "firstTime":"\(Timestamp.text(firstTime))","lastTime":"\(Timestamp.text(lastTime))"}
-        """
-    }
 }

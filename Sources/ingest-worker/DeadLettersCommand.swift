@@ -193,17 +193,9 @@ struct LetterConditions: ParsableArguments {
         var selection = DeadLetterSelection()
         (selection.topic, selection.partition, selection.stage, selection.code) = (topic, partition, stage, code)
         selection.reason = reason
-        selection.before = try time(before, "--before")
-        selection.since = try time(since, "--since")
+        selection.before = try Timestamp.read(before, of: "--before")
+        selection.since = try Timestamp.read(since, of: "--since")
         return selection
-    }
-
-    private func time(_ text: String?, _ option: String) throws -> Int64? {
-        guard let text else { return nil }
-        guard let time = Timestamp.microseconds(text) else {
-            throw ValidationError("\(option) has to be a time such as 2026-01-02T03:04:05Z")
-        }
-        return time
     }
 }
 

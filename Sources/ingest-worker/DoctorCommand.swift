@@ -71,19 +71,9 @@ struct ExaminationReport {
     /// Prints the JSON.
     func finish() {
         guard json else { return }
-        Console.printJSON { text in
-            text += "{\"ok\":\(firstError == nil),\"configuration\":"
-            text += loaded.file.map { JSONText.string($0) } ?? "null"
-            if showsSettings {
-                text += ",\"settings\":"
-                loaded.appendJSON(to: &text)
-            }
-            text += ",\"findings\":["
-            for (index, finding) in findings.enumerated() {
-                if index > 0 { text += "," }
-                finding.appendJSON(to: &text)
-            }
-            text += "]}"
-        }
+        var object = JSONObject(["ok": firstError == nil, "configuration": loaded.file])
+        object.add("settings", showsSettings ? loaded.entries : nil)
+        object.add("findings", findings)
+        Console.print(object.json)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import IngestCore
 import KafkaClient
 import ObjectGraph
@@ -80,4 +81,10 @@ enum ExitStatus {
 struct CommandError: Error, CustomStringConvertible {
     let code: Int32
     let description: String
+
+    /// Throws where there is no file at a path; `-` is standard input.
+    static func checkFile(_ path: String) throws {
+        if path == "-" || FileManager.default.fileExists(atPath: path) { return }
+        throw CommandError(code: ExitStatus.badData, description: "There is no file at \(path). Check the path")
+    }
 }

@@ -126,6 +126,10 @@ struct FetchCommand: ParsableCommand {
             Console.write(FetchedTable().text(found))
             return
         }
-        for object in found { Console.printJSON(object.appendJSON) }
+        for object in found {
+            var text = ""
+            object.appendJSON(to: &text)
+            Console.print(text)
+        }
     }
 }

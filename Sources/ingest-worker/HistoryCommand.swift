@@ -86,12 +86,7 @@ struct HistoryCommand: ParsableCommand {
                 try store.read { try $0.historyEpochs().check(token.number, of: token.epoch) }
                 request.after = token
             }
-            if let since {
-                guard let time = Timestamp.microseconds(since) else {
-                    throw ValidationError("--since takes a date such as 2026-03-01 or 2026-03-01T08:00:00Z")
-                }
-                request.since = time
-            }
+            request.since = try Timestamp.read(since, of: "--since")
             request.author = author
             request.context = context
             if !kind.isEmpty { request.kinds = Set(try kind.map(Self.kind)) }
@@ -163,11 +158,10 @@ struct HistoryCommand: ParsableCommand {
             }
 
             private static func line(_ cursor: HistoryCursor, _ now: Int64) -> String {
-                """
-                {"name":\(JSONText.string(cursor.name)),"token":\(cursor.token),\
-                "ageSeconds":\(Int(cursor.ageSeconds(at: now))),"lag":\(cursor.lag),\
-                "lagSeconds":\(Int(cursor.lagSeconds(at: now))),"expired":\(cursor.isExpired)}
-                """
+                JSONObject([
+                    "name": cursor.name, "token": cursor.token, "ageSeconds": Int(cursor.ageSeconds(at: now)),
+                    "lag": cursor.lag, "lagSeconds": Int(cursor.lagSeconds(at: now)), "expired": cursor.isExpired,
+                ]).json
             }
         }
 

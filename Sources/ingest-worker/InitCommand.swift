@@ -8,7 +8,8 @@ struct InitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Infers a model and a configuration from files of your own, and says why.",
         discussion: """
-            It reads CSV, JSON lines and JSON arrays, writes FOLDER/model.yaml and FOLDER/worker.yaml, and tries them.
+            It reads CSV, JSON lines, JSON arrays and lines of kcat -J, writes FOLDER/model.yaml and FOLDER/worker.yaml,
+            and tries them. It ends with 65 if each record would become a dead letter.
             Example: ingest-worker init samples/work-orders.csv --folder data/mine
             With --topic it copies the topic's first records to FOLDER and infers from them.
             Example: ingest-worker init --topic work-orders --set kafka.bootstrap.servers=localhost:9092
@@ -58,7 +59,7 @@ struct InitCommand: ParsableCommand {
                     description: "\(path): each file needs a name of its own, for its route. Rename it")
             }
         }
-        let profiles = try files.map {
+        let profiles = try files.flatMap {
             try FileSurvey.read(path: $0, recordLimit: sampleRecords, distinctLimit: distinctValues)
         }
         let model = InferredModel(profiles, isComplete: sampleRecords == nil)
@@ -76,11 +77,11 @@ struct InitCommand: ParsableCommand {
         let sample = try TopicSample.write(
             topic: topic, to: path, recordLimit: sampleRecords ?? 10_000, configuration: configuration,
             logger: options.logger(configuration))
-        let profile = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: distinctValues)
+        let profiles = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: distinctValues)
         // A later record may lack what each of these has.
-        let model = InferredModel([profile], isComplete: false)
+        let model = InferredModel(profiles, isComplete: false)
         let servers = configuration.kafka.properties["bootstrap.servers"] ?? ""
-        try write(model, .init(name: topic, format: sample.format, servers: servers))
+        try write(model, .init(servers: servers, registryURL: configuration.schemaRegistry.url))
         Console.print(
             "copied \(counted(sample.records, "record")) of \(topic) to \(path)\(sample.hasMore ? "; the topic has more" : "")"
         )
@@ -114,10 +115,10 @@ struct InitCommand: ParsableCommand {
         }
     }
 
-    private func write(_ model: InferredModel, _ topic: ConfigurationWriter.Topic? = nil) throws {
+    private func write(_ model: InferredModel, _ broker: ConfigurationWriter.Broker? = nil) throws {
         let name = URL(filePath: folder).lastPathComponent
         let configuration = ConfigurationWriter.text(
-            model, modelPath: modelPath, storePath: folder + "/store.sqlite", topic: topic)
+            model, modelPath: modelPath, storePath: folder + "/store.sqlite", broker: broker)
         try makeFolder()
         do {
             try ModelWriter.text(model, name: name).write(toFile: modelPath, atomically: true, encoding: .utf8)
@@ -151,6 +152,7 @@ struct InitCommand: ParsableCommand {
         let configuration = try WorkerConfiguration.load(file: configurationPath).configuration
         let sample = try RecordSample(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model))
+        var (events, deadLetters) = (0, 0)
         for path in paths {
             var first: String?
             let counts = try sample.read(path: path, topic: topic) { place, outcome in
@@ -159,6 +161,13 @@ struct InitCommand: ParsableCommand {
             Console.print(
                 "tried \(path): \(counted(counts.events, "event")), \(counted(counts.deadLetters, "dead letter"))")
             if let first { Console.print("  the first: \(first)") }
+            (events, deadLetters) = (events + counts.events, deadLetters + counts.deadLetters)
         }
+        guard events == 0, deadLetters > 0 else { return }
+        throw CommandError(
+            code: ExitStatus.badData,
+            description: "Each record would become a dead letter, so an import would bring nothing. Correct "
+                + "\(configurationPath) and \(modelPath) as the first dead letter says, and try again: ingest-worker check "
+                + "--sample \(paths[0]) --config \(configurationPath)")
     }
 }

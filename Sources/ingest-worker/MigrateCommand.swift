@@ -85,9 +85,9 @@ struct MigrateCommand: ParsableCommand {
     ) throws {
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
-        let arguments = "{\"from\":\(JSONText.string(plan.source)),\"to\":\(JSONText.string(plan.target))}"
-        try CommandAudit("migrate", arguments, began: began, writer: writer).end(
-            result: "{\"rows\":\(plan.rowCount)}")
+        let arguments = JSONObject(["from": plan.source, "to": plan.target])
+        try CommandAudit("migrate", arguments.json, began: began, writer: writer)
+            .end(result: JSONObject(["rows": plan.rowCount]).json)
         try writer.close()
     }
 
@@ -123,10 +123,6 @@ struct MigrateCommand: ParsableCommand {
     }
 
     private func show(_ plan: MigrationPlan) {
-        guard json else {
-            Console.write(plan.text)
-            return
-        }
-        Console.printJSON(plan.appendJSON)
+        Console.write(json ? plan.json + "\n" : plan.text)
     }
 }

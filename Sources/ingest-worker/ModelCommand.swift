@@ -49,16 +49,13 @@ struct ModelCommand: ParsableCommand {
         private static func json(
             _ path: String, _ counts: ModelCounts?, problems: [String] = [], costs: [String] = []
         ) -> String {
-            let figures =
-                counts.map {
-                    "\"entities\":\($0.entities),\"attributes\":\($0.attributes),\"relationships\":\($0.relationships),"
-                } ?? ""
-            return "{\"path\":\(JSONText.string(path)),\(figures)\"problems\":[\(list(problems))],"
-                + "\"costs\":[\(list(costs))]}"
-        }
-
-        private static func list(_ texts: [String]) -> String {
-            texts.map { JSONText.string($0) }.joined(separator: ",")
+            var object = JSONObject(["path": path])
+            object.add("entities", counts?.entities)
+            object.add("attributes", counts?.attributes)
+            object.add("relationships", counts?.relationships)
+            object.add("problems", problems)
+            object.add("costs", costs)
+            return object.json
         }
     }
 
@@ -78,11 +75,7 @@ struct ModelCommand: ParsableCommand {
         func run() throws {
             let model = try ModelCommand.load(path, options)
             let description = ModelDescription(model)
-            guard json else {
-                Console.print(description.text)
-                return
-            }
-            Console.printJSON(description.appendJSON)
+            Console.print(json ? description.json : description.text)
         }
     }
 
@@ -148,11 +141,7 @@ struct ModelCommand: ParsableCommand {
         func run() throws {
             let difference = ModelDifference(
                 from: try ObjectModel.load(fileOrStore: old), to: try ObjectModel.load(fileOrStore: new))
-            if json {
-                Console.printJSON(difference.appendJSON)
-            } else {
-                Console.write(difference.text)
-            }
+            Console.write(json ? difference.json + "\n" : difference.text)
             if !difference.isEmpty { throw ExitCode(ExitStatus.badData) }
         }
     }

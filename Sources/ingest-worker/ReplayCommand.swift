@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import IngestCore
 import KafkaClient
 import Logging
@@ -73,20 +72,14 @@ struct ReplayCommand: ParsableCommand {
         if let first = fromOffset.flatMap({ Int64($0) }), let end = Int64(toOffset), first > end {
             throw ValidationError("--from-offset \(first) is beyond --to-offset \(end)")
         }
-        if let text = fromTimestamp, Self.time(text) == nil {
-            throw ValidationError("--from-timestamp takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
-        }
-    }
-
-    private static func time(_ text: String) -> Int64? {
-        Timestamp.microseconds(text)
+        _ = try Timestamp.read(fromTimestamp, of: "--from-timestamp")
     }
 
     private var request: TopicReplayRequest? {
         guard let topic else { return nil }
         let start =
             fromOffset.map { text in Int64(text).map { TopicReplayRequest.Start.offset($0) } ?? .stored }
-            ?? fromTimestamp.flatMap { Self.time($0) }.map { .time($0) }
+            ?? fromTimestamp.flatMap { Timestamp.microseconds($0) }.map { .time($0) }
         return TopicReplayRequest(topic: topic, start: start ?? .earliest, end: Int64(toOffset))
     }
 
@@ -94,9 +87,7 @@ struct ReplayCommand: ParsableCommand {
         let configuration = try options.load().configuration
         let logger = options.logger(configuration)
         let model = try ObjectModel.load(path: configuration.model)
-        for path in files where path != "-" && !FileManager.default.fileExists(atPath: path) {
-            throw CommandError(code: ExitStatus.badData, description: "There is no file at \(path). Check the path")
-        }
+        for path in files { try CommandError.checkFile(path) }
         if let topic, !configuration.topics.contains(where: { $0.name == topic }) {
             // Before a store is made for nothing.
             throw TopicReplayError.unconfigured(topic)
@@ -107,7 +98,7 @@ struct ReplayCommand: ParsableCommand {
             sender.onProgress = progress.show
             let count = try files.reduce(0) { try $0 + sender.send(path: $1) }
             progress.finish()
-            Console.print(json ? "{\"records\":\(count)}" : "\(counted(count, "record")) sent to \(topic)")
+            Console.print(json ? JSONObject(["records": count]).json : "\(counted(count, "record")) sent to \(topic)")
             return
         }
         try apply(configuration, model, logger, progress)
@@ -150,8 +141,7 @@ struct ReplayCommand: ParsableCommand {
 
     /// The topic or the files, as a JSON object.
     private var source: String {
-        if let topic { return "{\"topic\":\(JSONText.string(topic))}" }
-        return "{\"files\":[\(files.map { JSONText.string($0) }.joined(separator: ","))]}"
+        (topic.map { JSONObject(["topic": $0]) } ?? JSONObject(["files": files])).json
     }
 
     /// Reads the topic or the files, as far as nobody interrupts the command.

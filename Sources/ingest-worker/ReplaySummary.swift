@@ -45,33 +45,38 @@ struct ReplaySummary {
 
     /// The numbers of records and of their outcomes, as a JSON object.
     var counts: String {
-        "{\"records\":\(summary.records),\"applied\":\(summary.applied),\"stale\":\(summary.stale),"
-            + "\"deadLetters\":\(summary.deadLetters)}"
+        JSONObject([
+            "records": summary.records, "applied": summary.applied, "stale": summary.stale,
+            "deadLetters": summary.deadLetters,
+        ]).json
     }
 
     var json: String {
-        let files = results.map {
-            "{\"path\":\(JSONText.string($0.path)),\"records\":\($0.records),\"resumedAfter\":\($0.resumedAfter)}"
-        }
-        let entities = model.entities.map { entity in
-            let counts = [ChangeKind.insert, .update, .delete].map { kind in
-                "\"\(kind.name)\":\(summary.changes?.count(kind, entity: entity.index) ?? 0)"
+        var changes = JSONObject()
+        for entity in model.entities {
+            var counts = JSONObject()
+            for kind in [ChangeKind.insert, .update, .delete] {
+                counts.add(kind.name, summary.changes?.count(kind, entity: entity.index) ?? 0)
             }
-            return "\(JSONText.string(entity.name)):{\(counts.joined(separator: ","))}"
+            changes.add(entity.name, counts)
+        }
+        let files = results.map {
+            JSONObject(["path": $0.path, "records": $0.records, "resumedAfter": $0.resumedAfter])
         }
         let read = partitions.map {
-            "{\"topic\":\(JSONText.string($0.partition.topic)),\"partition\":\($0.partition.partition),"
-                + "\"from\":\($0.from),\"to\":\($0.to),\"records\":\($0.records)}"
+            JSONObject([
+                "topic": $0.partition.topic, "partition": $0.partition.partition, "from": $0.from, "to": $0.to,
+                "records": $0.records,
+            ])
         }
         let codes = summary.deadLetterCodes.sorted.map { code, tally in
-            "{\"code\":\(JSONText.string(code)),\"count\":\(tally.count),"
-                + "\"place\":\(JSONText.string(tally.place)),\"reason\":\(JSONText.string(tally.reason))}"
+            JSONObject(["code": code, "count": tally.count, "place": tally.place, "reason": tally.reason])
         }
-        return """
-            {"files":[\(files.joined(separator: ","))],"partitions":[\(read.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
-            "stale":\(summary.stale),"filtered":\(summary.filtered),"deadLetters":\(summary.deadLetters),"deadLetterCodes":[\(codes.joined(separator: ","))],"placeholders":\(summary.placeholders),\
-            "chunks":\(summary.chunks),"commits":\(summary.commits),"seconds":\(seconds),\
-            "recordsPerSecond":\(rate),"changes":{\(entities.joined(separator: ","))}}
-            """
+        return JSONObject([
+            "files": files, "partitions": read, "records": summary.records, "applied": summary.applied,
+            "stale": summary.stale, "filtered": summary.filtered, "deadLetters": summary.deadLetters,
+            "deadLetterCodes": codes, "placeholders": summary.placeholders, "chunks": summary.chunks,
+            "commits": summary.commits, "seconds": seconds, "recordsPerSecond": rate, "changes": changes,
+        ]).json
     }
 }

@@ -81,6 +81,15 @@ struct SharedOptions: ParsableArguments {
     }
 }
 
+extension Timestamp {
+    /// Reads the value of an option in microseconds since 1970 UTC; nil where the option is not given.
+    static func read(_ text: String?, of option: String) throws -> Int64? {
+        guard let text else { return nil }
+        if let time = microseconds(text) { return time }
+        throw ValidationError("\(option) takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
+    }
+}
+
 /// Standard output and error as a command uses them.
 enum Console {
     private struct Notes {
@@ -107,13 +116,6 @@ enum Console {
     }
 
     static func print(_ text: String) { write(text + "\n") }
-
-    /// Prints the JSON that `append` writes.
-    static func printJSON(_ append: (inout String) -> Void) {
-        var text = ""
-        append(&text)
-        print(text)
-    }
 
     /// Where nobody reads any more, or the disk under a log is full, the work goes on.
     static func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }

@@ -38,11 +38,7 @@ struct VerifyCommand: ParsableCommand {
         let progress = ProgressPrinter(isShown: !json)
         let result = try progress.finishing { try options.carryOut(.verify, onStep: progress.show) }
         guard case .verified(let report) = result else { return }
-        if json {
-            Console.printJSON(report.appendJSON)
-        } else {
-            Console.print(report.text)
-        }
+        Console.print(json ? report.json : report.text)
         try judge(report, remedy: StoreError.damageRemedy)
     }
 
@@ -62,21 +58,18 @@ struct VerifyCommand: ParsableCommand {
             throw error
         }
         let left = report.remaining.problemCount
-        let mended = "{\"repaired\":\(report.mendedCount),\"remaining\":\(left)}"
-        try audit.end(result: mended)
+        try audit.end(result: JSONObject(["repaired": report.mendedCount, "remaining": left]).json)
         try writer.close()
-        if json {
-            Console.printJSON(report.appendJSON)
-        } else {
-            Console.print(report.text)
-        }
+        Console.print(json ? report.json : report.text)
         try judge(
             report.remaining,
             remedy: "They cannot be repaired: restore a backup, or build the store again with 'run --rebuild'")
     }
 
-    private func judge(_ report: VerificationReport, remedy: String) throws {
+    /// - Parameter damageRemedy: the steps after damage.
+    private func judge(_ report: VerificationReport, remedy damageRemedy: String) throws {
         if report.isSound { return }
+        let remedy = report.isDamaged ? damageRemedy : VerificationReport.ruleRemedy
         throw CommandError(
             code: ExitStatus.badData, description: "The store has \(report.problemNumber). \(remedy)")
     }

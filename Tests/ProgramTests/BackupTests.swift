@@ -115,6 +115,26 @@ import Testing
         #expect(try leftovers() == ["backup.sqlite", "store.sqlite"])
     }
 
+    @Test func `a store gives a backup though a tightened model forbids its objects`() throws {
+        let (path, backup) = (workspace.path("store.sqlite"), workspace.path("backup.sqlite"))
+        func model(_ limit: String) throws -> [String] {
+            let text = """
+                model: notes
+                entities:
+                  Note:
+                    identity: id
+                    attributes: { id: { type: string }, text: { type: string\(limit) } }
+                """
+            return ["--set", "model=\(try workspace.write(text, to: "model.yaml"))"] + store(path)
+        }
+        let events = try workspace.write(#"{"type":"note.upserted","data":{"id":"n","text":"long"}}"#, to: "e.jsonl")
+        _ = try run(["replay", events] + model(""))
+        let tightened = try model(", maxLength: 3")
+        let found = try run(["verify"] + tightened, status: 65)
+        #expect(found.output.contains("Note n.text") && found.errors.contains("Nothing is damaged"), "\(found.errors)")
+        #expect(try run(["backup", backup] + tightened).output.contains(", verified"))
+    }
+
     @Test func `what a killed backup left is no hindrance, and one of two at once is refused`() throws {
         let (path, backup) = (workspace.path("store.sqlite"), workspace.path("backup.sqlite"))
         try fill(store(path))

@@ -176,6 +176,43 @@ import Testing
         #expect(try Program.run(["init"]).status == 64)
     }
 
+    @Test func `records of a topic are objects of their own, or those of their keys`() throws {
+        let broker = try EmbeddedBroker()
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try broker.createTopic("readings", partitions: 2)
+        try broker.createTopic("states", partitions: 1)
+        for number in 0..<4 {
+            let value = [UInt8](#"{"unit":"C","step":\#(number / 2)}"#.utf8)
+            try producer.enqueue(ProducerRecord(topic: "readings", partition: Int32(number % 2), value: value))
+            let key = [UInt8]("s\(number % 3)".utf8)
+            try producer.enqueue(
+                ProducerRecord(topic: "states", partition: 0, key: key, value: number == 2 ? nil : value))
+        }
+        try producer.flush(timeoutMilliseconds: 10_000)
+        for (topic, count) in [("readings", "4"), ("states", "2")] {
+            let arguments = ["--force", "--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+            let made = try Program.run(["init", "--topic", topic, "--folder", workspace.path(topic)] + arguments)
+            #expect(made.status == 0, "\(made.output)\(made.errors)")
+            #expect(made.output.contains("4 events, 0 dead letters"), "\(made.output)")
+            let configuration = workspace.path(topic) + "/worker.yaml"
+            let replayed = try Program.run(["replay", "--topic", topic, "--config", configuration])
+            #expect(replayed.status == 0, "\(replayed.output)\(replayed.errors)")
+            let entity = topic == "readings" ? "Reading" : "State"
+            #expect(try Program.run(["fetch", entity, "--count", "--config", configuration]).output == count + "\n")
+        }
+    }
+
+    @Test func `a trial in which each record becomes a dead letter ends without a next step`() throws {
+        let lines = [#"{"id":"a\u0000"}"#, #"{"id":"b\u0000"}"#, ""]
+        let path = try workspace.write(lines.joined(separator: "\n"), to: "things.jsonl")
+        let made = try Program.run(["init", path, "--folder", folder])
+        #expect(made.status == 65)
+        #expect(made.output.contains("0 events, 2 dead letters") && made.output.contains("without NUL characters"))
+        #expect(made.errors.contains("Each record would become a dead letter"))
+        #expect(made.errors.contains("check --sample"))
+        #expect(!made.output.contains("next:"))
+    }
+
     @Test func `files that exist stay, unless --force says otherwise`() throws {
         let path = try workspace.write("id\n1\n", to: "things.csv")
         #expect(try Program.run(["init", path, "--folder", folder]).status == 0)

@@ -174,6 +174,22 @@ final class Workspace {
         return store
     }
 
+    /// A model of members with unique addresses, whose conflicts are resolved and noted.
+    func membersModel() throws -> String {
+        try write(
+            """
+            model: members
+            entities:
+              Member:
+                identity: id
+                mergePolicy: objectTrump
+                attributes:
+                  id: { type: string }
+                  name: { type: string, optional: true }
+                  email: { type: string, optional: true, unique: true }
+            """, to: "members.yaml")
+    }
+
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         try FileManager.default.createDirectory(

@@ -36,6 +36,22 @@ import Testing
         }
     }
 
+    @Test func `a record that the client may not send is named with its place`() throws {
+        let small = #"{"type":"chat.created","data":{"id":"c1"}}"#
+        let text = String(repeating: "c", count: 2000)
+        // A line is a record itself, or holds one.
+        let held = #"{"topic":"t","partition":0,"offset":0,"payload":"\#(text)"}"#
+        for large in [small.replacing("c1", with: text), held] {
+            let file = try workspace.write("\(small)\n\(large)\n", to: "large.jsonl")
+            let sent = try Program.run(
+                ["replay", file, "--to-kafka", topic, "--set", "kafka.message.max.bytes=1000"]
+                    + arguments("topic.sqlite"))
+            #expect(sent.status == 65, "\(sent.errors)")
+            #expect(sent.errors.contains("large.jsonl line 2"), "\(sent.errors)")
+            #expect(sent.errors.contains("kafka.message.max.bytes"), "\(sent.errors)")
+        }
+    }
+
     /// `kcat -J` and `dead-letters export` hold records; sending them makes the same records again.
     @Test func `lines of kcat and dead letters are sent as the records in them`() throws {
         let broken = "{\"type\": \"chat.created\"\n"

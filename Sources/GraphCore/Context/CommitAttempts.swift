@@ -1,8 +1,9 @@
 /// Decides whether a chunk of one of several writers is drafted before it takes the store's lock, or takes the lock first.
 ///
-/// A draft lets others commit meanwhile, and is lost where they change what it has read. A chunk that was lost takes the lock
-/// first, so it is lost once at most. Where draft after draft is lost, longer and longer runs of chunks take the lock
-/// first; each draft that succeeds halves the next run.
+/// A draft lets others commit meanwhile, and is lost where they change what it has read. After drafts that succeeded, a lost
+/// chunk is drafted again: it then finds what the others have made, such as objects that all of them name. A chunk that is
+/// lost once more takes the lock first, and so does one that a draft cannot save. Where draft after draft is lost, longer
+/// and longer runs of chunks take the lock first; each draft that succeeds halves the next run.
 package struct CommitAttempts: Sendable {
     /// The longest run of chunks that take the lock first.
     package static let longestRun = 32
@@ -10,6 +11,8 @@ package struct CommitAttempts: Sendable {
     /// How many chunks still take the lock first.
     private var remaining = 0
     private var nextRun = 1
+    /// Whether the chunk was lost, and is drafted again.
+    private var isSecond = false
 
     /// Makes attempts that begin with a draft.
     package init() {}
@@ -18,7 +21,14 @@ package struct CommitAttempts: Sendable {
     package var drafts: Bool { remaining == 0 }
 
     /// Takes that a draft was lost.
-    package mutating func lost() {
+    ///
+    /// - Parameter toAnother: whether another writer has changed what it had read. Otherwise the lock alone can help.
+    package mutating func lost(toAnother: Bool) {
+        if toAnother, nextRun == 1, !isSecond {
+            isSecond = true
+            return
+        }
+        isSecond = false
         remaining = nextRun
         nextRun = min(nextRun * 2, Self.longestRun)
     }
@@ -27,6 +37,7 @@ package struct CommitAttempts: Sendable {
     ///
     /// - Parameter isDraft: whether it had been drafted.
     package mutating func committed(isDraft: Bool) {
+        isSecond = false
         if isDraft { nextRun = max(1, nextRun / 2) } else { remaining = max(0, remaining - 1) }
     }
 }

@@ -80,6 +80,9 @@ package final class ContextObject {
         return slots
     }
 
+    /// Whether an editing context has made the object and not saved it: its key is the context's own.
+    var isUnsaved: Bool { isNew && pk < 0 }
+
     package var isAlive: Bool { state.deletion == nil && !state.isVoid }
 
     package var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }
@@ -96,7 +99,7 @@ extension ValidationFailure {
     /// Returns the failure with the object that it is of.
     package func about(_ object: ContextObject) -> ValidationFailure {
         // The key of an object that the writer would have made is another's after the failure.
-        let isNamed = !object.isNew || object.pk < 0
+        let isNamed = !object.isNew || object.isUnsaved
         return about(object.identity, isNamed ? ManagedObjectID(object) : nil)
     }
 }

@@ -1,21 +1,15 @@
 import Foundation
 
 extension ArithmeticExpression {
-    /// Computes the expression over an object's values; null if an operand is null, or on division by zero.
+    /// Computes the expression over an object's values; null if an operand is null, on division by zero, and where the
+    /// result does not fit.
     ///
-    /// A decimal attribute is computed in decimals, any other in doubles; whole-number attributes take the result
-    /// rounded to the nearest, halves to the even number.
+    /// A decimal attribute is computed in decimals, any other in doubles.
     package func value(_ values: [Value], of attribute: Attribute) -> Value {
         if attribute.type == .decimal {
             return decimal(values).map { .text(DecimalText.text($0)) } ?? .null
         }
-        guard let number = double(values), number.isFinite else { return .null }
-        switch attribute.type {
-        case .double: return .double(number)
-        case .float: return .double(Double(Float(number)))
-        default:
-            return Int64(exactly: number.rounded(.toNearestOrEven)).flatMap(attribute.type.value(fromInteger:)) ?? .null
-        }
+        return double(values).map(attribute.type.value(ofComputed:)) ?? .null
     }
 
     private func double(_ values: [Value]) -> Double? {

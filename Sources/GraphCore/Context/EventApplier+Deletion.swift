@@ -25,8 +25,9 @@ extension EventApplier {
             return
         }
         // A deletion of something unknown is remembered: its late events change nothing.
+        let former = registry.tombstones[registry.roots[operation.entity]][operation.identity]?.current
         setTombstone(
-            Tombstone(version: operation.version, time: operation.time), entity: operation.entity,
+            Tombstone(version: operation.version, time: operation.time).following(former), entity: operation.entity,
             identity: operation.identity)
     }
 
@@ -49,10 +50,14 @@ extension EventApplier {
         _ plan: DeletePropagation.Plan, rootCount: Int, at time: Int64?, version: Value = .null
     ) throws {
         for effect in plan.nullified { try unlinkOrClear(effect) }
+        // A placeholder may have the tombstone of its predecessor. Other objects have none.
+        try registry.loadTombstones(of: plan.deleted.filter(\.state.isPlaceholder))
         for (index, object) in plan.deleted.enumerated() {
             let isRoot = index < rootCount
+            let former = registry.tombstones[object.entity.rootIndex][object.identity]?.current
             let tombstone = Tombstone(
-                version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time)
+                version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time
+            ).following(former)
             willChange(object)
             object.state.deletion = tombstone
             setTombstone(tombstone, entity: object.entity.index, identity: object.identity)

@@ -210,7 +210,8 @@ package final class EventApplier {
         } else {
             object = create(entity: entity, identity: operation.pointee.identity, replacing: known)
         }
-        if object.state.isPlaceholder { try complete(object) }
+        let isFirst = object.state.isPlaceholder
+        if isFirst { try complete(object) }
         for attribute in operation.pointee.transients {
             // Nothing keeps the value; what the model forbids is an error all the same.
             let transient = entity.transientAttributes[attribute.slot]
@@ -221,6 +222,8 @@ package final class EventApplier {
             // The store computes a derived value, so no event states it.
             if slot == entity.identitySlot || entity.attributes[slot].isDerived { continue }
             let value = operation.pointee.attributes[index].value
+            // Without a version any late event would apply.
+            if slot == entity.versionSlot, value.isNull, !isFirst { continue }
             entity.limitsBySlot[slot]?.check(value, of: entity) { note($0, of: object) }
             set(value, slot, of: object)
         }

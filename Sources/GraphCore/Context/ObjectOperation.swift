@@ -126,7 +126,7 @@ public struct ChangeSet: Sendable {
 
 /// The outcome of an event.
 public enum EventOutcome: Sendable {
-    /// The store is as the event says; a repeated event changes nothing and is applied all the same.
+    /// The store is as the event says, whether or not the event changed it.
     case applied
     /// The event is older than what the store knows, and changed nothing.
     case stale

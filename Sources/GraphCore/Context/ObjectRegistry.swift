@@ -221,6 +221,25 @@ package final class ObjectRegistry {
         try reader.rows(of: root, .primaryKeys(missing)) { register($0) }
     }
 
+    /// Reads the tombstones of objects, as far as they are not known.
+    func loadTombstones(of objects: [ContextObject]) throws(StoreError) {
+        guard storeHasTombstones, !objects.isEmpty else { return }
+        var unknown: [[Value]] = Array(repeating: [], count: roots.count)
+        for object in objects where !object.isNew && tombstones[object.entity.rootIndex][object.identity] == nil {
+            unknown[object.entity.rootIndex].append(object.identity)
+        }
+        let wanted = unknown.indices.filter { !unknown[$0].isEmpty }.map { (root: $0, identities: unknown[$0]) }
+        if wanted.isEmpty { return }
+        try reader.load([.tombstones(wanted)]) { _, answer in
+            if case .tombstone(let root, let identity, let tombstone) = answer { note(tombstone, root, identity) }
+        }
+    }
+
+    /// Notes the tombstone that the store has of an identity.
+    func note(_ tombstone: Tombstone, _ root: Int, _ identity: Value) {
+        tombstones[root][identity] = TombstoneEntry(stored: tombstone, current: tombstone)
+    }
+
     /// Returns a value as people know it: of a to-one relationship the destination's identity.
     package func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws(StoreError) -> Value {
         guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }

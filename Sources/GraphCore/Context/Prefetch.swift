@@ -96,9 +96,7 @@ struct Prefetch {
         try registry.reader.load(plan) { _, answer in
             switch answer {
             case .row(let row): registry.register(row)
-            case .tombstone(let root, let identity, let tombstone):
-                registry.tombstones[root][identity] = ObjectRegistry.TombstoneEntry(
-                    stored: tombstone, current: tombstone)
+            case .tombstone(let root, let identity, let tombstone): registry.note(tombstone, root, identity)
             case .link, .place: break
             }
         }

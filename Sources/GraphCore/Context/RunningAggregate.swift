@@ -48,11 +48,10 @@ package struct RunningSum {
 
     var isZero: Bool { whole == 0 && double == 0 && decimal.isZero }
 
-    /// The sum; whole numbers that leave the type stay at its bound.
+    /// The sum; whole numbers that leave the type stay at its bound, and a sum of doubles that leaves it is null.
     package var value: Value {
         switch type {
-        case .double: return .double(double)
-        case .float: return .double(Double(Float(double)))
+        case .double, .float: return type.value(ofComputed: double)
         case .decimal: return .text(decimal.text)
         default:
             let range = type.integerRange ?? Int64.min...Int64.max
@@ -90,7 +89,7 @@ package struct RunningAverage {
         count += factor
     }
 
-    /// The average, or null without values; whole-number types take it rounded, halves to the even number.
+    /// The average, or null without values and where it does not fit.
     package var value: Value {
         guard count > 0 else { return .null }
         if type == .decimal {
@@ -99,14 +98,7 @@ package struct RunningAverage {
             return average.isNaN ? .null : .text(DecimalText.text(average))
         }
         let total = sum.value.text.map { Double($0) ?? 0 } ?? sum.number
-        let number = total / Double(count)
-        guard number.isFinite else { return .null }
-        switch type {
-        case .double: return .double(number)
-        case .float: return .double(Double(Float(number)))
-        default:
-            return Int64(exactly: number.rounded(.toNearestOrEven)).flatMap(type.value(fromInteger:)) ?? .null
-        }
+        return type.value(ofComputed: total / Double(count))
     }
 }
 

@@ -26,4 +26,15 @@ package struct Tombstone {
         self.version = version
         self.time = time
     }
+
+    /// The tombstone of a deletion after which the identity had a tombstone already: the later version and the later time.
+    ///
+    /// A deletion that lacks one of them, or states an older one, takes nothing back: what was too late stays so.
+    func following(_ former: Tombstone?) -> Tombstone {
+        guard let former else { return self }
+        var following = self
+        if version.isNull || version.isOlder(than: former.version) == true { following.version = former.version }
+        if let buried = former.time { following.time = max(buried, time ?? buried) }
+        return following
+    }
 }

@@ -55,7 +55,11 @@ extension WriterContext {
     }
 
     /// Calls `body`, and reports what made a draft fail as a conflict: with the lock the chunk shows what is the matter.
-    func noticingConflicts<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    ///
+    /// - Parameter comparing: whether `body` compares the draft's reads with the store, and so tells another writer's changes.
+    func noticingConflicts<Result>(
+        comparing: Bool = false, _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
         let wasDraft = exclusively { isDraft }
         do {
             return try body()
@@ -65,7 +69,7 @@ extension WriterContext {
             case .conflict: break
             default: if !wasDraft { throw error }
             }
-            exclusively { attempts.lost() }
+            exclusively { attempts.lost(toAnother: comparing && error.code == .conflict) }
             throw StoreError(
                 .conflict, "Another writer has got in the way: \(error.message)", remedy: "Apply the chunk again")
         }

@@ -127,7 +127,7 @@ public final class WriterContext: @unchecked Sendable {
     /// Makes the writer of a store.
     ///
     /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store, and `store.corrupt` where
-    ///   its disk failed and verifying it found problems.
+    ///   its disk failed and verifying it found damage.
     public init(store: Store, options: Options = Options()) throws(StoreError) {
         if options.verifiesSuspectStore { try store.verifyIfNeeded() }
         self.store = store
@@ -208,7 +208,7 @@ public final class WriterContext: @unchecked Sendable {
     ///
     /// - Throws: ``StoreError``; everything since the last commit is undone then.
     public func commit() throws(StoreError) {
-        try noticingConflicts { () throws(StoreError) in try commitOpen() }
+        try noticingConflicts(comparing: true) { () throws(StoreError) in try commitOpen() }
     }
 
     private func commitOpen() throws(StoreError) {

@@ -14,6 +14,15 @@ public struct DeadLetterGroup: Sendable {
     public internal(set) var lastTime: Int64
 }
 
+extension DeadLetterGroup: JSONWritable {
+    package var json: String {
+        JSONObject([
+            "code": code, "topic": topic, "entity": entity, "count": count, "firstTime": Timestamp.text(firstTime),
+            "lastTime": Timestamp.text(lastTime),
+        ]).json
+    }
+}
+
 extension DeadLetterGroup {
     /// Returns the entity that a reason begins with, as in `Message.sentAt has …`, `Message has …` and `The Message …`.
     package static func entity(ofReason reason: String, model: ObjectModel) -> String? {

@@ -61,7 +61,7 @@ package struct DeletePropagation {
         let toDelete = Set(deleted.map(ObjectIdentifier.init))
         var nullified: [Nullification] = []
         for object in deleted {
-            for relationship in object.entity.relationships where isNullified(relationship) {
+            for relationship in object.entity.relationships where isNullified(relationship, of: object) {
                 for destination in try destinations(of: object, relationship)
                 where !toDelete.contains(ObjectIdentifier(destination)) {
                     nullified.append(
@@ -84,7 +84,7 @@ package struct DeletePropagation {
 
     private func refusals(of object: ContextObject, _ toDelete: Set<ObjectIdentifier>) throws -> [ValidationFailure] {
         try object.entity.relationships.compactMap { relationship in
-            guard relationship.deleteRule.refusesWhileDestinationsStay else { return nil }
+            guard rule(relationship, of: object).refusesWhileDestinationsStay else { return nil }
             let remaining = try destinations(of: object, relationship).filter {
                 !toDelete.contains(ObjectIdentifier($0))
             }
@@ -96,8 +96,13 @@ package struct DeletePropagation {
         }
     }
 
-    private func isNullified(_ relationship: Relationship) -> Bool {
-        if case .join = relationship.storage { return relationship.deleteRule.removesLinks }
-        return relationship.deleteRule.clearsReferences
+    private func isNullified(_ relationship: Relationship, of object: ContextObject) -> Bool {
+        let rule = rule(relationship, of: object)
+        if case .join = relationship.storage { return rule.removesLinks }
+        return rule.clearsReferences
+    }
+
+    private func rule(_ relationship: Relationship, of object: ContextObject) -> DeleteRule {
+        object.isUnsaved ? relationship.deleteRule.ofUnsavedObject : relationship.deleteRule
     }
 }

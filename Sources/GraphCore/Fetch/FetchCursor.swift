@@ -17,13 +17,8 @@ package struct FetchCursor: Sendable, Equatable {
 
     /// Returns a 64-bit FNV-1a hash of the parts, which other requests are unlikely to share.
     package static func fingerprint(_ parts: [String]) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for part in parts {
-            for byte in part.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            // No text has this byte, so it separates the parts.
-            hash = (hash ^ 0xff) &* 0x100_0000_01b3
-        }
-        return hash
+        // No text has this byte, so it separates the parts.
+        parts.flatMap { Array($0.utf8) + [0xFF] }.fnv1a
     }
 
     // MARK: Text

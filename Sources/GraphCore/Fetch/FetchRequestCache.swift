@@ -2,10 +2,9 @@
 ///
 /// Requests with variables, or with conditions given as trees, mostly come with other values and are not kept.
 package final class FetchRequestCache {
-
-    package init() {
-    }
     package static let maximumCount = 64
+
+    package init() {}
 
     /// A request without its page and time.
     private struct Key: Hashable {

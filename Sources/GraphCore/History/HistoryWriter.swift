@@ -6,13 +6,7 @@ package final class HistoryWriter {
     private static let maximumCount = HistoryRange.maximumCount
 
     private let session: any WriterSession
-    /// The time of the save, in microseconds since 1970 UTC.
-    package let time: Int64
-    private let author: String
-    private let context: String?
-    package let source: String?
-    private let trace: String?
-    private let firstChange: Int64
+    private let header: HistoryHeader
     private var entries: HistoryEntries
     package private(set) var nextChange: Int64
     private var openedToken: Int64?
@@ -22,17 +16,16 @@ package final class HistoryWriter {
         trace: String? = nil, nextChange: Int64
     ) {
         self.session = session
-        self.time = time
-        self.author = author
-        self.context = context
-        self.source = source
-        self.trace = trace
-        firstChange = nextChange
+        header = HistoryHeader(
+            time: time, author: author, context: context, source: source, trace: trace, firstChange: nextChange)
         self.nextChange = nextChange
         entries = HistoryEntries(firstChange: nextChange)
     }
 
-    var hasChanges: Bool { nextChange > firstChange }
+    /// The time of the save, in microseconds since 1970 UTC.
+    package var time: Int64 { header.time }
+    package var source: String? { header.source }
+    var hasChanges: Bool { nextChange > header.firstChange }
 
     /// Returns the transaction's token, and opens the transaction if necessary. All changes so far are then stored.
     package func openToken() throws(StoreError) -> Int64 {
@@ -40,10 +33,7 @@ package final class HistoryWriter {
         if let openedToken {
             token = openedToken
         } else {
-            token = try session.openHistory(
-                HistoryHeader(
-                    time: time, author: author, context: context, source: source, trace: trace,
-                    firstChange: firstChange))
+            token = try session.openHistory(header)
             openedToken = token
         }
         if entries.count > 0 {
@@ -91,7 +81,7 @@ package final class HistoryWriter {
         entries.removeAll(from: change)
         if entries.count == 0 { entries = HistoryEntries(firstChange: change) }
         // The transaction's own row may be undone too.
-        if change == firstChange { openedToken = nil }
+        if change == header.firstChange { openedToken = nil }
     }
 
     /// Stores what is left and ends the transaction.
@@ -99,7 +89,9 @@ package final class HistoryWriter {
     /// - Returns: the transaction's token, or nil where nothing has changed.
     package func close() throws(StoreError) -> Int64? {
         let token = try flush()
-        if let openedToken { try session.closeHistory(token: openedToken, changeCount: nextChange - firstChange) }
+        if let openedToken {
+            try session.closeHistory(token: openedToken, changeCount: nextChange - header.firstChange)
+        }
         return token
     }
 }

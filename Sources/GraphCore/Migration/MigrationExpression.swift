@@ -52,7 +52,7 @@ package struct Operand {
         case .integer(let number):
             return wanted.value(fromInteger: number) ?? wanted.value(fromText: String(number))
         case .double(let number): return wanted.value(fromDouble: number) ?? wanted.value(fromText: "\(number)")
-        case .text(let text): return wanted.value(fromText: text)
+        case .text(let text): return wanted.value(keepingText: text)
         case .blob: return wanted == .binary ? value : nil
         }
     }
@@ -60,7 +60,7 @@ package struct Operand {
 
 /// An expression over the attributes of an old object: `price * 100`, `upper(first) + ' ' + last`,
 /// `map(priority, 'low', 1, 'high', 3, 0)`.
-package indirect enum MigrationExpression: Sendable {
+package indirect enum MigrationExpression: ArithmeticNode, Sendable {
     case constant(Value)
     case attribute(String)
     case negated(MigrationExpression)
@@ -156,78 +156,17 @@ package indirect enum MigrationExpression: Sendable {
     }
 }
 
-/// Reads the text of an expression by recursive descent; nesting is limited.
-struct MigrationExpressionParser {
-    struct Failure: Error {
-        let message: String
-    }
-
-    private static let maximumDepth = 32
-    private var rest: Substring
-    private var depth = 0
+/// Reads the text of an expression.
+struct MigrationExpressionParser: ArithmeticParser {
+    var rest: Substring
+    var depth = 0
 
     static func parse(_ text: String) throws(Failure) -> MigrationExpression {
         var parser = MigrationExpressionParser(rest: text[...])
-        let expression = try parser.sum()
-        parser.skipSpaces()
-        guard parser.rest.isEmpty else { throw Failure(message: "'\(parser.rest)' was not expected") }
-        return expression
+        return try parser.whole()
     }
 
-    private init(rest: Substring) { self.rest = rest }
-
-    private mutating func skipSpaces() { rest = rest.drop { $0.isWhitespace } }
-
-    private mutating func take(_ character: Character) -> Bool {
-        skipSpaces()
-        guard rest.first == character else { return false }
-        rest.removeFirst()
-        return true
-    }
-
-    private mutating func sum() throws(Failure) -> MigrationExpression {
-        depth += 1
-        defer { depth -= 1 }
-        guard depth <= Self.maximumDepth else { throw Failure(message: "it is nested too deeply") }
-        var left = try product()
-        while true {
-            if take("+") {
-                left = .binary(.add, left, try product())
-            } else if take("-") {
-                left = .binary(.subtract, left, try product())
-            } else {
-                return left
-            }
-        }
-    }
-
-    private mutating func product() throws(Failure) -> MigrationExpression {
-        var left = try factor()
-        while true {
-            if take("*") {
-                left = .binary(.multiply, left, try factor())
-            } else if take("/") {
-                left = .binary(.divide, left, try factor())
-            } else {
-                return left
-            }
-        }
-    }
-
-    private mutating func factor() throws(Failure) -> MigrationExpression {
-        skipSpaces()
-        guard let first = rest.first else { throw Failure(message: "it ends too early") }
-        if take("-") {
-            depth += 1
-            defer { depth -= 1 }
-            guard depth <= Self.maximumDepth else { throw Failure(message: "it is nested too deeply") }
-            return .negated(try factor())
-        }
-        if take("(") {
-            let inner = try sum()
-            guard take(")") else { throw Failure(message: "a ')' is missing") }
-            return inner
-        }
+    mutating func operand(_ first: Character) throws(Failure) -> MigrationExpression {
         if first == "'" || first == "\"" { return .constant(.text(try quoted(first))) }
         let token = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
         guard !token.isEmpty else { throw Failure(message: "'\(first)' was not expected") }

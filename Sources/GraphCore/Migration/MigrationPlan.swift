@@ -53,7 +53,7 @@ public struct MigrationPlan: Sendable {
 
     package init(
         source: String, target: String, difference: ModelDifference, method: Method, steps: [Step], rowCount: Int64,
-        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:], backup: String? = nil
+        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:]
     ) {
         self.source = source
         self.target = target
@@ -64,7 +64,6 @@ public struct MigrationPlan: Sendable {
         self.problems = problems
         self.notes = notes
         self.droppedValues = droppedValues
-        self.backup = backup
     }
 
     /// The plan in lines.
@@ -92,21 +91,16 @@ public struct MigrationPlan: Sendable {
     }
 
     /// Appends the plan as one JSON object.
-    public func appendJSON(to output: inout String) {
-        output += "{\"source\":\(JSONText.string(source)),\"target\":\(JSONText.string(target)),"
-        output += "\"method\":\"\(method.rawValue)\",\"rows\":\(rowCount),\"steps\":["
-        output += steps.map { step in
-            let subject = step.subject.map(JSONText.string) ?? "null"
-            let rows = step.rowCount.map { "\($0)" } ?? "null"
-            return
-                "{\"action\":\"\(step.action)\",\"subject\":\(subject),\"text\":\(JSONText.string(step.text)),\"rows\":\(rows)}"
-        }.joined(separator: ",")
-        output += "],\"problems\":[\(problems.map(JSONText.string).joined(separator: ","))],"
-        output += "\"notes\":[\(notes.map(JSONText.string).joined(separator: ","))],"
-        let dropped = droppedValues.sorted { $0.key < $1.key }.map { "\(JSONText.string($0.key)):\($0.value)" }
-        output += "\"droppedValues\":{\(dropped.joined(separator: ","))},"
-        output += "\"backup\":\(backup.map(JSONText.string) ?? "null"),\"difference\":"
-        difference.appendJSON(to: &output)
-        output += "}"
+    public func appendJSON(to output: inout String) { output += json }
+
+    package var json: String {
+        JSONObject([
+            "source": source, "target": target, "method": method.rawValue, "rows": rowCount,
+            "steps": steps.map {
+                JSONObject(["action": $0.action, "subject": $0.subject, "text": $0.text, "rows": $0.rowCount])
+            },
+            "problems": problems, "notes": notes, "droppedValues": droppedValues, "backup": backup,
+            "difference": difference,
+        ]).json
     }
 }

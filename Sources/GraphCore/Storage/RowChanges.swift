@@ -20,16 +20,10 @@ package struct RowChanges {
         /// The values that the rows had when they were read, where writers share the store; else empty.
         package var formerValues: [[Value]] = []
 
-        package init(
-            root: Int, slots: [Int], setsPlaceholder: Bool, keys: [Int64] = [], values: [[Value]] = [],
-            placeholders: [Bool] = []
-        ) {
+        package init(root: Int, slots: [Int], setsPlaceholder: Bool) {
             self.root = root
             self.slots = slots
             self.setsPlaceholder = setsPlaceholder
-            self.keys = keys
-            self.values = values
-            self.placeholders = placeholders
         }
     }
 

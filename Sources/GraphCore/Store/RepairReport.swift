@@ -33,11 +33,15 @@ public struct RepairReport: Sendable {
     }
 
     /// Appends the report as one JSON object.
-    public func appendJSON(to output: inout String) {
-        output += "{\"repaired\":{\"derivedObjects\":\(derivedObjectCount),"
-        output += "\"danglingReferences\":\(danglingReferenceCount),\"orphanedLinks\":\(orphanedLinkCount)},"
-        output += "\"transactionCount\":\(transactionCount),\"remaining\":"
-        remaining.appendJSON(to: &output)
-        output += "}"
+    public func appendJSON(to output: inout String) { output += json }
+
+    package var json: String {
+        JSONObject([
+            "repaired": JSONObject([
+                "derivedObjects": derivedObjectCount, "danglingReferences": danglingReferenceCount,
+                "orphanedLinks": orphanedLinkCount,
+            ]),
+            "transactionCount": transactionCount, "remaining": remaining,
+        ]).json
     }
 }

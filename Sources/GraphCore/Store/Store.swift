@@ -118,16 +118,16 @@ extension Store {
     /// writes it again. A failed fsync is never tried again.
     public var needsVerification: Bool { storage.needsVerification }
 
-    /// Verifies the whole store where its storage failed, and takes the mark away where it is sound.
+    /// Verifies the whole store where its storage failed, and takes the mark away where it is not damaged.
     ///
-    /// - Throws: ``StoreError`` with code `store.corrupt` where it is not.
+    /// - Throws: ``StoreError`` with code `store.corrupt` where it is.
     func verifyIfNeeded() throws(StoreError) {
         guard needsVerification else { return }
         let report: VerificationReport
         do { report = try verify() } catch { throw StoreError(error, action: "verify the store after a failed disk") }
-        guard report.isSound else {
+        if report.isDamaged {
             throw StoreError(
-                .corrupt, "After a failure of its disk the store has \(report.problemNumber)",
+                .corrupt, "After a failure of its disk the store has \(report.damageNumber)",
                 remedy: StoreError.damageRemedy)
         }
         storage.noteSound()

@@ -1,6 +1,6 @@
 /// The checks of a verification, which each storage carries out in its own way.
 ///
-/// A storage relies on nothing that its writer computes with: counts and sums are its own.
+/// Counts, sums of whole numbers and extremes are a storage's own: they rely on nothing that its writer computes with.
 package protocol StoreChecks {
     typealias Check = VerificationReport.Check
 
@@ -11,8 +11,10 @@ package protocol StoreChecks {
     func checkForeignKeys(_ check: inout Check) throws(StoreError)
     func checkIdentities(_ check: inout Check) throws(StoreError)
     func checkValues(_ check: inout Check) throws(StoreError)
+    /// All that is required but relationships without inverse, which the deletion of their destination may clear.
     func checkRequired(_ check: inout Check) throws(StoreError)
     func checkLimits(_ check: inout Check) throws(StoreError)
+    /// Relationships have as many destinations as the model asks for, required ones without inverse too.
     func checkCounts(_ check: inout Check) throws(StoreError)
     func checkReferences(_ check: inout Check) throws(StoreError)
     func checkLinks(_ check: inout Check) throws(StoreError)
@@ -33,9 +35,12 @@ package protocol StoreChecks {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ check: inout Check
     ) throws(StoreError)
+    /// Any other sum, or an average.
+    ///
+    /// - Parameter beginning: the aggregate of no destinations.
     func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ function: AggregateFunction, _ check: inout Check
+        _ beginning: RunningAggregate, _ check: inout Check
     ) throws(StoreError)
     func checkExtreme(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
@@ -82,7 +87,7 @@ extension StoreChecks {
                 try body(&check)
             } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
                 // The rest can still tell how far the damage goes.
-                check.report("store", nil, nil, "could not be read: \(error.message)")
+                check.reportUnreadable(error.message)
                 try recover()
             }
             progress.end(check)
@@ -104,9 +109,14 @@ extension StoreChecks {
     package func rehearsing(_ rehearsal: VerificationRehearsal) -> Self? { nil }
 
     /// The slots that an entity requires and that no parent does: inherited ones are checked with the parent.
-    package func ownRequiredSlots(_ entity: Entity) -> [Int] {
+    ///
+    /// - Parameter areCleared: whether those are meant that the deletion of their destination may clear, or the others.
+    package func ownRequiredSlots(_ entity: Entity, areCleared: Bool) -> [Int] {
         let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
-        return entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+        return entity.requiredSlots.filter {
+            !inherited.contains($0) && $0 != entity.identitySlot
+                && (entity.clearedRelationship(slot: $0) != nil) == areCleared
+        }
     }
 
     /// Checks each derived value by the kind of its derivation.
@@ -118,11 +128,12 @@ extension StoreChecks {
                 case .aggregate(let function, let index, let slot):
                     let relationship = entity.relationships[index]
                     let source = model.entities[relationship.destinationIndex].attributes[slot]
-                    switch function {
-                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
+                    let isWhole = attribute.type.integerRange != nil && source.type.integerRange != nil
+                    if function == .sum, isWhole {
                         try checkWholeSum(attribute, entity, relationship, source, &check)
-                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
-                    case .minimum, .maximum:
+                    } else if let beginning = RunningAggregate(function, of: source.type, for: attribute.type) {
+                        try checkSum(attribute, entity, relationship, source, beginning, &check)
+                    } else {
                         try checkExtreme(attribute, entity, relationship, source, function, &check)
                     }
                 case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)

@@ -56,6 +56,22 @@ public struct VerificationReport: Sendable, Equatable {
             guard problems.count < Self.maximumProblemCount else { return }
             problems.append(Problem(entity: entity, identity: identity, property: property, what: what))
         }
+
+        /// Reports that the check could not be made to its end; the problem is always among those that are kept.
+        package mutating func reportUnreadable(_ message: String) {
+            if problems.count == Self.maximumProblemCount { problems.removeLast() }
+            report("store", nil, nil, "could not be read: \(message)")
+        }
+
+        /// The checks of rules that an undamaged store may break. A model's limits may be tightened, and a deletion asks
+        /// no rule of relationships without inverse.
+        private static let namesOfRules: Set = ["limits", "counts"]
+
+        /// Whether the problems are damage, and not only objects that break a rule of the model.
+        package var isDamaged: Bool {
+            // An object that breaks a rule does so with a property.
+            problemCount > 0 && (!Self.namesOfRules.contains(name) || problems.contains { $0.property == nil })
+        }
     }
 
     /// The checks in the order in which they were made.
@@ -76,6 +92,21 @@ public struct VerificationReport: Sendable, Equatable {
 
     /// Tells whether nothing was found.
     public var isSound: Bool { problemCount == 0 }
+
+    /// Whether the store is damaged: objects that break a limit or a count of the model are problems, and no damage.
+    public var isDamaged: Bool { checks.contains(where: \.isDamaged) }
+
+    /// The first problems of each check that are damage.
+    package var damage: [Problem] { checks.filter(\.isDamaged).flatMap(\.problems) }
+
+    /// The number of problems that are damage in words, such as `1 problem`.
+    package var damageNumber: String {
+        Self.number(ofProblems: checks.filter(\.isDamaged).reduce(0) { $0 + $1.problemCount })
+    }
+
+    /// The steps after a report with problems and without damage.
+    package static let ruleRemedy =
+        "Nothing is damaged. The model's rules forbid these objects: correct them by events, or relax the model"
 
     /// Whether the file itself is damaged, and not only what it keeps.
     package var isFileDamaged: Bool { (check(named: "integrity")?.problemCount ?? 0) > 0 }
@@ -101,22 +132,23 @@ public struct VerificationReport: Sendable, Equatable {
     }
 
     /// Appends the report as one JSON object.
-    public func appendJSON(to output: inout String) {
-        output += "{\"isSound\":\(isSound),\"problemCount\":\(problemCount),\"checks\":["
-        for (index, check) in checks.enumerated() {
-            if index > 0 { output += "," }
-            output += "{\"name\":\(JSONText.string(check.name)),\"checkedCount\":\(check.checkedCount),"
-            output += "\"problemCount\":\(check.problemCount),\"problems\":["
-            output += check.problems.map(Self.json).joined(separator: ",")
-            output += "]}"
-        }
-        output += "]}"
+    public func appendJSON(to output: inout String) { output += json }
+}
+
+extension VerificationReport: JSONWritable {
+    package var json: String {
+        JSONObject([
+            "isSound": isSound, "isDamaged": isDamaged, "problemCount": problemCount,
+            "checks": checks.map(Self.object),
+        ]).json
     }
 
-    private static func json(_ problem: Problem) -> String {
-        let identity = problem.identity.map(JSONText.string) ?? "null"
-        let property = problem.property.map(JSONText.string) ?? "null"
-        return "{\"entity\":\(JSONText.string(problem.entity)),\"identity\":\(identity),\"property\":\(property),"
-            + "\"what\":\(JSONText.string(problem.what))}"
+    private static func object(_ check: Check) -> JSONObject {
+        JSONObject([
+            "name": check.name, "checkedCount": check.checkedCount, "problemCount": check.problemCount,
+            "problems": check.problems.map {
+                JSONObject(["entity": $0.entity, "identity": $0.identity, "property": $0.property, "what": $0.what])
+            },
+        ])
     }
 }

@@ -128,7 +128,7 @@ struct XMLScanner {
                     throw failure("'</\(end)>' does not end '<\(element.name)>' of line \(element.line)")
                 }
                 advance()
-                element.text = Self.trimmed(element.text)
+                element.text = element.text.trimmed
                 return
             } else if isAt("<!--") {
                 try skip(to: "-->", from: 4)
@@ -138,11 +138,6 @@ struct XMLScanner {
                 element.children.append(try self.element(depth: depth + 1))
             }
         }
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let head = text.drop { $0.isWhitespace }
-        return String(head.reversed().drop { $0.isWhitespace }.reversed())
     }
 
     private mutating func name() throws(Failure) -> String {

@@ -106,19 +106,23 @@ public struct ModelDifference: Sendable, Equatable {
     }
 
     /// Appends the difference as one JSON object.
-    public func appendJSON(to output: inout String) {
-        output += "{\"equal\":\(isEmpty),\"needsMigration\":\(needsMigration),\"inferable\":\(refusals.isEmpty),"
-        output += "\"changes\":["
-        output += changes.map { change in
-            let fields: [(String, String?)] = [
-                ("kind", change.kind.rawValue), ("entity", change.entity), ("property", change.property),
-                ("old", change.old), ("new", change.new), ("inference", change.inference.name),
-                ("reason", change.inference.reason),
-            ]
-            let texts = fields.compactMap { name, value in value.map { "\"\(name)\":\(JSONText.string($0))" } }
-            return "{\(texts.joined(separator: ","))}"
-        }.joined(separator: ",")
-        output += "]}"
+    public func appendJSON(to output: inout String) { output += json }
+}
+
+extension ModelDifference: JSONWritable {
+    package var json: String {
+        JSONObject([
+            "equal": isEmpty, "needsMigration": needsMigration, "inferable": refusals.isEmpty,
+            "changes": changes.map { change in
+                var object = JSONObject(["kind": change.kind.rawValue, "entity": change.entity])
+                object.add("property", change.property)
+                object.add("old", change.old)
+                object.add("new", change.new)
+                object.add("inference", change.inference.name)
+                object.add("reason", change.inference.reason)
+                return object
+            },
+        ]).json
     }
 }
 

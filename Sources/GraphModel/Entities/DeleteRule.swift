@@ -63,6 +63,15 @@ public enum DeleteRule: String, Sendable, CaseIterable {
         }
     }
 
+    /// The rule that applies to an object that was never saved. Its deletion takes back only what was not saved either, so
+    /// no destination refuses it.
+    package var ofUnsavedObject: DeleteRule {
+        switch self {
+        case .deny: .nullify
+        case .nullify, .cascade, .noAction: self
+        }
+    }
+
     /// The rule's effect on an object whose event comes after the deletion.
     package var lateReference: LateReference {
         switch self {

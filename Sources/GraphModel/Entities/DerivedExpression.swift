@@ -116,7 +116,7 @@ package enum DerivedSyntax: Sendable {
     case now
     case arithmetic(Node)
 
-    package indirect enum Node: Sendable {
+    package indirect enum Node: ArithmeticNode, Sendable {
         case number(String)
         case name(String)
         case negated(Node)
@@ -124,15 +124,10 @@ package enum DerivedSyntax: Sendable {
     }
 }
 
-/// Reads the text of a derived attribute by recursive descent; nesting is limited.
-package struct DerivedExpressionParser {
-    package struct Failure: Error {
-        package let message: String
-    }
-
-    private static let maximumDepth = 32
-    private var rest: Substring
-    private var depth = 0
+/// Reads the text of a derived attribute.
+package struct DerivedExpressionParser: ArithmeticParser {
+    package var rest: Substring
+    package var depth = 0
 
     private init(_ text: String) { rest = text[...] }
 
@@ -142,41 +137,33 @@ package struct DerivedExpressionParser {
         if let aggregate = try aggregate(text) { return aggregate }
         if let path = keyPath(text) { return .keyPath(path, nil) }
         var parser = DerivedExpressionParser(text)
-        let node = try parser.sum()
-        parser.skipSpaces()
-        guard parser.rest.isEmpty else { throw Failure(message: "'\(parser.rest)' was not expected") }
-        return .arithmetic(node)
+        return .arithmetic(try parser.whole())
     }
 
     /// Reads `canonical:(title)`.
     private static func transformed(_ text: String) throws(Failure) -> DerivedSyntax? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
-        let name = trimmed(text[..<colon])
+        let name = text[..<colon].trimmed
         guard let transformation = TextTransformation(rawValue: name) else {
             let known = TextTransformation.allCases.map { "\($0.rawValue):" }.joined(separator: ", ")
             throw Failure(message: "'\(name):' is no function; known are \(known) and now()")
         }
-        let argument = trimmed(text[text.index(after: colon)...])
+        let argument = text[text.index(after: colon)...].trimmed
         guard argument.hasPrefix("("), argument.hasSuffix(")"),
-            let path = keyPath(trimmed(argument.dropFirst().dropLast()))
+            let path = keyPath(argument.dropFirst().dropLast().trimmed)
         else { throw Failure(message: "'\(name):' takes one key path in parentheses") }
         return .keyPath(path, transformation)
     }
 
-    private static func trimmed(_ text: some StringProtocol) -> String {
-        let start = text.drop { $0.isWhitespace }
-        return String(start.reversed().drop { $0.isWhitespace }.reversed())
-    }
-
     private static func keyPath(_ text: String) -> [String]? {
-        let parts = trimmed(text).split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        let parts = text.trimmed.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
         return parts.allSatisfy { isName($0) } ? parts : nil
     }
 
     /// Reads `members.@count`, `lines.amount.@sum` and its other spelling `lines.@sum.amount`.
     private static func aggregate(_ text: String) throws(Failure) -> DerivedSyntax? {
         guard text.contains("@") else { return nil }
-        let parts = trimmed(text).split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        let parts = text.trimmed.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
         let operators = parts.filter { $0.hasPrefix("@") }
         guard operators.count == 1, let function = operators.first, let position = parts.firstIndex(of: function),
             position > 0, parts.allSatisfy({ $0 == function || isName($0) })
@@ -206,52 +193,7 @@ package struct DerivedExpressionParser {
         return text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
-    private mutating func skipSpaces() {
-        rest = rest.drop { $0.isWhitespace }
-    }
-
-    private mutating func next(of operators: [ArithmeticExpression.Operator]) -> ArithmeticExpression.Operator? {
-        skipSpaces()
-        guard let character = rest.first, let found = ArithmeticExpression.Operator(rawValue: character),
-            operators.contains(found)
-        else { return nil }
-        rest.removeFirst()
-        return found
-    }
-
-    private mutating func sum() throws(Failure) -> DerivedSyntax.Node {
-        depth += 1
-        defer { depth -= 1 }
-        guard depth <= Self.maximumDepth else { throw Failure(message: "it is nested too deeply") }
-        var left = try product()
-        while let found = next(of: [.add, .subtract]) { left = .binary(found, left, try product()) }
-        return left
-    }
-
-    private mutating func product() throws(Failure) -> DerivedSyntax.Node {
-        var left = try factor()
-        while let found = next(of: [.multiply, .divide]) { left = .binary(found, left, try factor()) }
-        return left
-    }
-
-    private mutating func factor() throws(Failure) -> DerivedSyntax.Node {
-        skipSpaces()
-        guard let first = rest.first else { throw Failure(message: "it ends too early") }
-        if first == "-" {
-            depth += 1
-            defer { depth -= 1 }
-            guard depth <= Self.maximumDepth else { throw Failure(message: "it is nested too deeply") }
-            rest.removeFirst()
-            return .negated(try factor())
-        }
-        if first == "(" {
-            rest.removeFirst()
-            let inner = try sum()
-            skipSpaces()
-            guard rest.first == ")" else { throw Failure(message: "a ')' is missing") }
-            rest.removeFirst()
-            return inner
-        }
+    package mutating func operand(_ first: Character) throws(Failure) -> DerivedSyntax.Node {
         let token = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
         rest = rest.dropFirst(token.count)
         if Self.isName(token) { return .name(String(token)) }

@@ -92,98 +92,80 @@ public struct ModelDescription {
     // MARK: JSON
 
     /// Appends the model as one JSON object.
-    public func appendJSON(to output: inout String) {
+    public func appendJSON(to output: inout String) { output += json }
+
+    package var json: String {
         let counts = model.counts
-        let rules = DeleteRule.allCases.map { "\"\($0.rawValue)\":\(counts.deleteRules[$0] ?? 0)" }.joined(
-            separator: ",")
-        output += "{\"model\":\(JSONText.string(model.name)),\"version\":\(JSONText.string(model.version)),"
-        output += "\"hash\":\(JSONText.string(model.hash)),\"counts\":{\"entities\":\(counts.entities),"
-        output +=
-            "\"attributes\":\(counts.attributes),\"relationships\":\(counts.relationships),\(rules)},\"entities\":["
-        output += model.entities.map(json).joined(separator: ",")
-        output += "]}"
+        var numbers = JSONObject([
+            "entities": counts.entities, "attributes": counts.attributes, "relationships": counts.relationships,
+        ])
+        for rule in DeleteRule.allCases { numbers.add(rule.rawValue, counts.deleteRules[rule] ?? 0) }
+        return JSONObject([
+            "model": model.name, "version": model.version, "hash": model.hash, "counts": numbers,
+            "entities": model.entities.map(object),
+        ]).json
     }
 
-    private func json(_ entity: Entity) -> String {
-        let version = entity.versionSlot.map { entity.attributes[$0].name }
-        let attributes =
-            entity.ownAttributes + entity.transientAttributes.filter { $0.entityIndex == entity.index }
-        var fields = [("name", JSONText.string(entity.name))]
-        if let parent = entity.parentIndex { fields.append(("parent", JSONText.string(model.entities[parent].name))) }
-        if entity.isAbstract { fields.append(("abstract", "true")) }
-        fields += [
-            ("identity", JSONText.string(entity.identity.name)), ("version", version.map(JSONText.string) ?? "null"),
-            ("attributes", "[\(attributes.map { json($0, entity) }.joined(separator: ","))]"),
-            ("relationships", "[\(entity.ownRelationships.map(json).joined(separator: ","))]"),
-        ]
+    private func object(_ entity: Entity) -> JSONObject {
+        var object = JSONObject(["name": entity.name])
+        object.add("parent", entity.parentIndex.map { model.entities[$0].name })
+        object.add("abstract", entity.isAbstract ? true : nil)
+        object.add("identity", entity.identity.name)
+        object.add("version", .some(entity.versionSlot.map { entity.attributes[$0].name }))
+        let transients = entity.transientAttributes.filter { $0.entityIndex == entity.index }
+        object.add("attributes", (entity.ownAttributes + transients).map { self.object($0, entity) })
+        object.add("relationships", entity.ownRelationships.map(self.object))
         let constraints = entity.ownUniquenessConstraints.filter { $0.properties.count > 1 }
-        if !constraints.isEmpty {
-            fields.append(("unique", "[\(constraints.map { list($0.properties) }.joined(separator: ","))]"))
-        }
-        fields.append(("indexes", "[\(entity.indexes.map(json).joined(separator: ","))]"))
-        return object(fields)
+        object.add("unique", constraints.isEmpty ? nil : constraints.map(\.properties))
+        object.add("indexes", entity.indexes.map { JSONFragment(json($0)) })
+        return object
     }
-
-    private func list(_ names: [String]) -> String { "[\(names.map(JSONText.string).joined(separator: ","))]" }
 
     /// A mere list of properties is a list; what is more is an object.
     private func json(_ index: EntityIndex) -> String {
-        if index.isPlain { return list(index.properties) }
-        let elements = index.elements.map { element in
-            var fields = [("property", JSONText.string(element.property))]
-            if let function = element.function { fields.append(("function", JSONText.string(function.rawValue))) }
-            if element.isDescending { fields.append(("descending", "true")) }
-            return object(fields)
-        }
-        var fields = [("on", "[\(elements.joined(separator: ","))]")]
-        if let name = index.name { fields.insert(("name", JSONText.string(name)), at: 0) }
-        if let predicate = index.predicate { fields.append(("where", JSONText.string(predicate))) }
-        return object(fields)
+        if index.isPlain { return index.properties.json }
+        var object = JSONObject()
+        object.add("name", index.name)
+        object.add(
+            "on",
+            index.elements.map { element in
+                var object = JSONObject(["property": element.property])
+                object.add("function", element.function?.rawValue)
+                object.add("descending", element.isDescending ? true : nil)
+                return object
+            })
+        object.add("where", index.predicate)
+        return object.json
     }
 
-    private func json(_ attribute: Attribute, _ entity: Entity) -> String {
+    private func object(_ attribute: Attribute, _ entity: Entity) -> JSONObject {
         let limits = attribute.constraints
-        var fields = [
-            ("name", JSONText.string(attribute.name)), ("type", JSONText.string(attribute.type.rawValue)),
-            ("optional", "\(attribute.isOptional)"),
-        ]
-        for (name, value) in [
-            ("default", attribute.defaultValue), ("min", limits.minimum), ("max", limits.maximum),
-        ] where !value.isNull {
-            var text = ""
-            attribute.type.appendJSON(value, to: &text)
-            fields.append((name, text))
+        var object = JSONObject([
+            "name": attribute.name, "type": attribute.type.rawValue, "optional": attribute.isOptional,
+        ])
+        for (name, value) in [("default", attribute.defaultValue), ("min", limits.minimum), ("max", limits.maximum)] {
+            object.add(name, value.isNull ? nil : attribute.type.json(value))
         }
-        if let length = limits.minimumLength { fields.append(("minLength", "\(length)")) }
-        if let length = limits.maximumLength { fields.append(("maxLength", "\(length)")) }
-        if let pattern = limits.pattern { fields.append(("pattern", JSONText.string(pattern.source))) }
-        if let derivation = attribute.derivation {
-            fields.append(("derived", JSONText.string(derivation.text(in: entity, model))))
-        }
-        fields += [
-            ("unique", "\(attribute.isUnique)"), ("indexed", "\(attribute.isIndexed)"),
-            ("preserveAfterDeletion", "\(attribute.isPreservedAfterDeletion)"),
-        ]
-        if attribute.isTransient { fields.append(("transient", "true")) }
-        return object(fields)
+        object.add("minLength", limits.minimumLength)
+        object.add("maxLength", limits.maximumLength)
+        object.add("pattern", limits.pattern?.source)
+        object.add("derived", attribute.derivation?.text(in: entity, model))
+        object.add("unique", attribute.isUnique)
+        object.add("indexed", attribute.isIndexed)
+        object.add("preserveAfterDeletion", attribute.isPreservedAfterDeletion)
+        object.add("transient", attribute.isTransient ? true : nil)
+        return object
     }
 
-    private func json(_ relationship: Relationship) -> String {
-        var fields = [
-            ("name", JSONText.string(relationship.name)),
-            ("to", JSONText.string(model.entities[relationship.destinationIndex].name)),
-            ("many", "\(relationship.isToMany)"), ("optional", "\(relationship.isOptional)"),
-            ("inverse", inverseName(relationship).map(JSONText.string) ?? "null"),
-            ("delete", JSONText.string(relationship.deleteRule.rawValue)),
-            ("onMissing", JSONText.string(relationship.onMissing.rawValue)),
-        ]
-        if relationship.isOrdered { fields.append(("ordered", "true")) }
-        if relationship.minimumCount > 0 { fields.append(("minCount", "\(relationship.minimumCount)")) }
-        if let maximum = relationship.maximumCount { fields.append(("maxCount", "\(maximum)")) }
-        return object(fields)
-    }
-
-    private func object(_ fields: [(String, String)]) -> String {
-        "{\(fields.map { "\(JSONText.string($0.0)):\($0.1)" }.joined(separator: ","))}"
+    private func object(_ relationship: Relationship) -> JSONObject {
+        var object = JSONObject([
+            "name": relationship.name, "to": model.entities[relationship.destinationIndex].name,
+            "many": relationship.isToMany, "optional": relationship.isOptional, "inverse": inverseName(relationship),
+            "delete": relationship.deleteRule.rawValue, "onMissing": relationship.onMissing.rawValue,
+        ])
+        object.add("ordered", relationship.isOrdered ? true : nil)
+        object.add("minCount", relationship.minimumCount > 0 ? relationship.minimumCount : nil)
+        object.add("maxCount", relationship.maximumCount)
+        return object
     }
 }

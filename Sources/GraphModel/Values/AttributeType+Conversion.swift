@@ -5,13 +5,20 @@ extension AttributeType {
         case .string, .uri: .text(text)
         case .transformable: JSONSyntax.isValid(text) ? .text(text) : nil
         case .integer16, .integer32, .integer64: Int64(text).flatMap(value(fromInteger:))
-        case .double, .float: Double(text).flatMap(value(fromDouble:))
+        case .double, .float: DecimalText.isNumber(text) ? Double(text).flatMap(value(fromDouble:)) : nil
         case .decimal: DecimalText.canonical(text).map { .text($0) }
         case .boolean: Self.boolean(text)
         case .date: Timestamp.microseconds(text).map { .integer($0) }
         case .uuid: UUIDText.bytes(text).map { .blob($0) }
         case .binary: Base64Text.bytes(text).map { .blob($0) }
         }
+    }
+
+    /// Returns the stored form of a text that keeps all of its digits, or nil.
+    package func value(keepingText text: String) -> Value? {
+        let value = value(fromText: text)
+        guard case .double(let number)? = value else { return value }
+        return DecimalText.haveSameDigits(text, self == .float ? "\(Float(number))" : "\(number)") ? value : nil
     }
 
     /// Returns the stored form of a whole number, or nil where the type has no room for it.
@@ -36,6 +43,12 @@ extension AttributeType {
             // 3.0 is a whole number to every producer that has only one kind of number.
             return Int64(exactly: number).flatMap(value(fromInteger:))
         }
+    }
+
+    /// Returns the stored form of a computed number, or null where the type has no room for it. Whole-number types take it
+    /// rounded, halves to the even number.
+    package func value(ofComputed number: Double) -> Value {
+        value(fromDouble: integerRange == nil ? number : number.rounded(.toNearestOrEven)) ?? .null
     }
 
     private static func boolean(_ text: String) -> Value? {
@@ -83,7 +96,7 @@ extension AttributeType {
         case .integer32: "a whole number of 32 bits"
         case .integer64: "a whole number of 64 bits"
         case .double, .float: "a number"
-        case .decimal: "a decimal number such as 12.50"
+        case .decimal: "a decimal number of up to 38 digits, such as 12.50"
         case .boolean: "true or false"
         case .date: "a date such as 2026-01-02T03:04:05Z"
         case .uuid: "a UUID"

@@ -6,10 +6,31 @@ import Foundation
 public enum DecimalText {
     private static let locale = Locale(identifier: "en_US_POSIX")
 
-    /// Returns the number that a text states, or nil where it is none.
+    /// The digits that a decimal keeps, whatever they are.
+    private static let maximumDigits = 38
+
+    /// Returns the number that a text states, or nil where it is none, or has more digits than a decimal keeps.
     public static func number(_ text: String) -> Decimal? {
         guard isNumber(text), let number = Decimal(string: text, locale: locale), !number.isNaN else { return nil }
+        // Decimal(string:) drops the digits for which it has no room.
+        if text.utf8.count > maximumDigits, !haveSameDigits(text, Self.text(number)) { return nil }
         return number
+    }
+
+    /// Tells whether the texts of two numbers have the same digits, zeros at either end aside.
+    static func haveSameDigits(_ text: String, _ other: String) -> Bool {
+        significantDigits(text) == significantDigits(other)
+    }
+
+    private static func significantDigits(_ text: String) -> [UInt8] {
+        let zero = UInt8(ascii: "0")
+        var digits: [UInt8] = []
+        for byte in text.utf8 {
+            if byte | 0x20 == UInt8(ascii: "e") { break }
+            if byte >= zero, byte <= UInt8(ascii: "9"), byte != zero || !digits.isEmpty { digits.append(byte) }
+        }
+        while digits.last == zero { digits.removeLast() }
+        return digits
     }
 
     /// Returns a number's canonical text.
@@ -18,13 +39,15 @@ public enum DecimalText {
         return NSDecimalString(&number, locale)
     }
 
-    /// Returns the canonical text of a number's text, or nil where it is none.
+    /// Returns the canonical text of a number's text, or nil where it is none, or has more digits than a decimal keeps.
     public static func canonical(_ text: String) -> String? {
         number(text).map(Self.text)
     }
 
-    // Decimal(string:) reads a number's beginning and drops the rest in silence, so the whole text is checked here.
-    private static func isNumber(_ text: String) -> Bool {
+    /// Tells whether a text is a number as JSON has them, a leading plus and a missing digit beside the point aside.
+    ///
+    /// `Decimal(string:)` reads a number's beginning and drops the rest in silence, `Double` takes hexadecimal digits.
+    static func isNumber(_ text: String) -> Bool {
         var digits = 0
         var hasPoint = false
         var bytes = text.utf8[...]

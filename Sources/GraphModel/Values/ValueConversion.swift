@@ -56,7 +56,7 @@ package struct ValueConversion: Sendable, Equatable {
         switch (old, new) {
         case (_, .transformable): return value.text.map { .text(JSONText.string($0)) }
         case (_, .string): return .text(old.text(of: value))
-        case (.string, _): return value.text.flatMap(new.value(fromText:))
+        case (.string, _): return value.text.flatMap(new.value(keepingText:))
         case (.binary, .uuid):
             if case .blob(let bytes) = value, bytes.count == 16 { return value }
             return nil

@@ -74,13 +74,11 @@ private struct AdministrationAnswers: Sendable {
             for answer in ticket.takeAnswers().answers {
                 switch answer {
                 case .waiting, .step: break
-                case .note(let text): if notes.count < Self.maximumNotes { notes.append(JSONText.string(text)) }
+                case .note(let text): if notes.count < Self.maximumNotes { notes.append(text) }
                 case .failure(let error): return .failure(error)
                 case .result(let result):
-                    let json =
-                        "{\"request\":\"\(request.name)\",\"result\":\(result.json),"
-                        + "\"notes\":[\(notes.joined(separator: ","))]}\n"
-                    return .bytes(Array(json.utf8), type: "application/json")
+                    let object = JSONObject(["request": request.name, "result": result, "notes": notes])
+                    return .bytes(Array("\(object.json)\n".utf8), type: "application/json")
                 }
             }
         }

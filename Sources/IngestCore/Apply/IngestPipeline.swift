@@ -117,15 +117,11 @@ package final class IngestPipeline {
         ledger.end(SourceKey(topic: topic, partition: partition))
     }
 
-    /// Goes on elsewhere in a source: commits its new position, together with everything that was added.
+    /// Goes on elsewhere in sources: commits their new positions, together with everything that was added.
     ///
-    /// - Parameters:
-    ///   - topic: the source's topic.
-    ///   - partition: its partition.
-    ///   - offset: the next offset to read.
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
-    package func move(topic: String, partition: Int32, to offset: Int64) throws {
-        chunk.move(SourceKey(topic: topic, partition: partition), to: offset)
+    package func move(to positions: [SourcePosition]) throws {
+        positions.forEach { chunk.move(to: $0) }
         try finish()
     }
 

@@ -133,9 +133,10 @@ struct PendingChunk {
             content: bytes.append(key: record.key, value: record.value), isAlone: true)
     }
 
-    /// Notes that reading goes on elsewhere; what stands before that offset is not known.
-    mutating func move(_ key: SourceKey, to offset: Int64) {
-        next[key] = Progress(offset: offset, detail: nil)
+    /// Notes that reading goes on elsewhere.
+    mutating func move(to position: SourcePosition) {
+        next[SourceKey(topic: position.topic, partition: position.partition)] = Progress(
+            offset: position.nextOffset, detail: position.detail)
     }
 
     /// The positions after the chunk; they follow anything.

@@ -1,10 +1,5 @@
-import Yams
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Yams
 
 extension ConfigurationLoader {
     private static let largestFileBytes = 1_048_576
@@ -38,22 +33,16 @@ extension ConfigurationLoader {
     }
 
     static func contents(of path: String) -> Result<[UInt8], ReadFailure> {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
+        var bytes = [UInt8](repeating: 0, count: largestFileBytes + 1)
+        guard let file = fopen(path, "re") else {
             let code = errno
             return .failure(ReadFailure(reason: String(cString: strerror(code)), isMissing: code == ENOENT))
         }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while bytes.count <= largestFileBytes {
-            let count = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { return .failure(ReadFailure(reason: String(cString: strerror(errno)))) }
-            if count == 0 { return .success(bytes) }
-            bytes.append(contentsOf: buffer[..<count])
-        }
-        return .failure(ReadFailure(reason: "it is larger than \(largestFileBytes) bytes"))
+        defer { fclose(file) }
+        let count = fread(&bytes, 1, bytes.count, file)
+        if ferror(file) != 0 { return .failure(ReadFailure(reason: String(cString: strerror(errno)))) }
+        if count == bytes.count { return .failure(ReadFailure(reason: "it is larger than \(largestFileBytes) bytes")) }
+        return .success(Array(bytes[..<count]))
     }
 
     /// Applies a YAML text.
@@ -145,9 +134,4 @@ extension ConfigurationLoader {
             }
         problems.add(code, at: origin, message, remedy: remedy)
     }
-}
-
-/// Reads from a descriptor; the method `read(file:)` would hide the system's function.
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    read(descriptor, buffer, count)
 }

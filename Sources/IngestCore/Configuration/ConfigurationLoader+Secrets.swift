@@ -27,30 +27,25 @@ extension ConfigurationNode {
 extension ConfigurationKey {
     /// A text that no description shows, and that may stand in a file: `file:PATH`.
     static func secret(
-        _ path: String, _ value: ConfigurationPath<String?>, fault: @escaping @Sendable (String) -> String?,
+        _ path: String, _ place: ConfigurationPath<String?>, fault: @escaping @Sendable (String) -> String?,
         remedy: String, _ summary: String
     ) -> Self {
         Self(
-            path: path, summary: summary, expected: "text, file:PATH or null", schema: .optionalString, isList: false,
-            isSecret: true
-        ) { node, configuration, problems in
-            if node.isNull {
-                configuration[keyPath: value] = nil
-                return
-            }
-            guard var text = node.requiredText(name: path, problems: &problems) else { return }
+            path, place, summary, expected: "text, file:PATH or null", schema: .optionalString, isSecret: true,
+            show: { $0 == nil ? "null" : SecretName.replacement }
+        ) { node, problems in
+            if node.isNull { return .some(nil) }
+            guard var text = node.requiredText(name: path, problems: &problems) else { return nil }
             if text.hasPrefix(ConfigurationNode.filePrefix) {
                 let file = String(text.dropFirst(ConfigurationNode.filePrefix.count))
-                guard let content = node.contentOfFile(file, name: path, problems: &problems) else { return }
+                guard let content = node.contentOfFile(file, name: path, problems: &problems) else { return nil }
                 text = content
             }
             if let wrong = fault(text) {
                 problems.add(.invalidValue, at: node.origin, "\(path) \(wrong)", remedy: remedy)
-                return
+                return nil
             }
-            configuration[keyPath: value] = text
-        } render: { configuration in
-            configuration[keyPath: value] == nil ? "null" : SecretName.replacement
+            return text
         }
     }
 }

@@ -14,15 +14,6 @@ public struct LoadedConfiguration: Sendable {
     public func describe() -> String {
         entries.map { "\($0.key) = \($0.value)  # \($0.origin)" }.joined(separator: "\n")
     }
-
-    /// Appends a list of objects with `key`, `value` and `origin`, all texts; secrets are redacted.
-    package func appendJSON(to json: inout String) {
-        let objects = entries.map { entry in
-            "{\"key\":\(JSONText.string(entry.key)),\"value\":\(JSONText.string(entry.value)),"
-                + "\"origin\":\(JSONText.string("\(entry.origin)"))}"
-        }
-        json += "[\(objects.joined(separator: ","))]"
-    }
 }
 
 /// Is one setting of the effective configuration.
@@ -33,6 +24,11 @@ public struct ConfigurationEntry: Sendable, Equatable {
     public let value: String
     /// Where the value came from.
     public let origin: ConfigurationOrigin
+}
+
+extension ConfigurationEntry: JSONWritable {
+    /// An object with `key`, `value` and `origin`, all texts; secrets are redacted.
+    package var json: String { JSONObject(["key": key, "value": value, "origin": "\(origin)"]).json }
 }
 
 extension WorkerConfiguration {
@@ -128,6 +124,7 @@ struct ConfigurationLoader {
         // The default topic is for those who name nothing to read.
         if origins["topics"] == nil, !configuration.files.isEmpty { configuration.topics = [] }
         checkTopics()
+        checkRecordSizes()
         checkHTTP()
         checkSchemaRegistry()
         placeStore()
@@ -238,5 +235,17 @@ struct ConfigurationLoader {
                 "\(key) is \"\(topic)\", which topics lists too: the worker would read what it writes",
                 remedy: "Give \(key) a topic of its own.")
         }
+    }
+
+    /// Refuses a size of dead-letter records that the client does not send.
+    private mutating func checkRecordSizes() {
+        let (limit, bytes) = ("kafka.message.max.bytes", configuration.deadLetters.maxBytes)
+        guard configuration.deadLetters.topic != nil,
+            let most = configuration.kafka.properties["message.max.bytes"].flatMap({ Int($0) }), most < bytes
+        else { return }
+        problems.add(
+            .conflict, at: origins["deadLetters.maxBytes"] ?? origins[limit] ?? .byDefault,
+            "deadLetters.maxBytes is \(bytes), and \(limit) lets the client send \(most)",
+            remedy: "Lower deadLetters.maxBytes to \(most) or less, or raise \(limit).")
     }
 }

@@ -52,7 +52,7 @@ extension ConfigurationNode {
         switch node {
         case .scalar:
             guard let text = requiredText(name: "topics", problems: &problems) else { return nil }
-            return text.split(separator: ",").map { TopicConfiguration(name: trimmed($0)) }.filter { !$0.name.isEmpty }
+            return text.split(separator: ",").map { TopicConfiguration(name: $0.trimmed) }.filter { !$0.name.isEmpty }
         case .sequence(let sequence):
             return sequence.compactMap { child($0).topic(problems: &problems) }
         case .mapping, .alias:
@@ -145,12 +145,5 @@ extension ConfigurationNode {
             problems.wrongValue(self, name: "quote", expected: "one of '\"', \"'\" and none")
             return nil
         }
-    }
-
-    private func trimmed(_ text: Substring) -> String {
-        var text = text
-        while text.first?.isWhitespace == true { text.removeFirst() }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text)
     }
 }

@@ -42,24 +42,9 @@ package struct ConfigurationReload: Sendable {
     private static func change(
         _ key: ConfigurationKey, from old: WorkerConfiguration, to new: WorkerConfiguration
     ) -> Change? {
+        guard key.differs(old, new) else { return nil }
         let (from, to) = (key.render(old), key.render(new))
-        if isDifferent(key.path, old, new) { return Change(key: key.path, from: from, to: to == from ? "another" : to) }
-        return from == to ? nil : Change(key: key.path, from: from, to: to)
-    }
-
-    /// Compares the settings whose text does not show all of the value: lists of routes, and secrets.
-    private static func isDifferent(_ path: String, _ old: WorkerConfiguration, _ new: WorkerConfiguration) -> Bool {
-        switch path {
-        case "topics": WorkerConfiguration.mark([old.topics]) != WorkerConfiguration.mark([new.topics])
-        case "routes": WorkerConfiguration.mark([old.routes]) != WorkerConfiguration.mark([new.routes])
-        case "files": WorkerConfiguration.mark([old.files]) != WorkerConfiguration.mark([new.files])
-        case "http.bearerToken": old.http.bearerToken != new.http.bearerToken
-        case "http.operatorToken": old.http.operatorToken != new.http.operatorToken
-        case "store.url": old.store.url != new.store.url
-        case "schemaRegistry.password": old.schemaRegistry.password != new.schemaRegistry.password
-        case "schemaRegistry.bearerToken": old.schemaRegistry.bearerToken != new.schemaRegistry.bearerToken
-        default: false
-        }
+        return Change(key: key.path, from: from, to: to == from ? "another" : to)
     }
 
     private static func kafkaChanges(from old: WorkerConfiguration, to new: WorkerConfiguration) -> [Change] {

@@ -99,24 +99,19 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
 
 extension ConfigurationKey {
     static let partitions = Self(
-        path: "kafka.partitions",
-        summary: "The partitions of each topic that the worker reads, without joining the group: \"0-3,7\" or, as a "
+        "kafka.partitions", \.kafka.partitions,
+        "The partitions of each topic that the worker reads, without joining the group: \"0-3,7\" or, as a "
             + "share of all, \"1/4\"; null joins the group. Not given to librdkafka.",
-        expected: PartitionSelection.expected + ", or null", schema: .anything, isList: false
-    ) { node, configuration, problems in
-        if node.isNull, node.text?.isEmpty != true {
-            configuration.kafka.partitions = nil
-        } else if let text = node.partitionText, let selection = PartitionSelection(text) {
-            configuration.kafka.partitions = selection
-        } else {
-            problems.add(
-                .invalidValue, at: node.origin,
-                "kafka.partitions is \(node.shown(name: "kafka.partitions")), which is not "
-                    + PartitionSelection.expected,
-                remedy: "Numbers begin with 0; of a share \"INDEX/COUNT\" the index is below the count.")
-        }
-    } render: { configuration in
-        configuration.kafka.partitions?.description ?? "null"
+        expected: PartitionSelection.expected + ", or null", schema: .anything, show: { $0?.description ?? "null" }
+    ) { node, problems in
+        if node.isNull, node.text?.isEmpty != true { return .some(nil) }
+        if let text = node.partitionText, let selection = PartitionSelection(text) { return selection }
+        problems.add(
+            .invalidValue, at: node.origin,
+            "kafka.partitions is \(node.shown(name: "kafka.partitions")), which is not "
+                + PartitionSelection.expected,
+            remedy: "Numbers begin with 0; of a share \"INDEX/COUNT\" the index is below the count.")
+        return nil
     }
 }
 

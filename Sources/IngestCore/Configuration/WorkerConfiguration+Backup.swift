@@ -22,14 +22,14 @@ package struct BackupSummary: Sendable, Equatable {
             "The backup is at \(path): \(counted(byteCount, "byte")), up to transaction \(lastTransaction), \(checked)"
     }
 
-    /// Appends an object with `path`, `bytes`, `lastTransaction`, `verified` and `positions`.
-    package func appendJSON(to json: inout String) {
-        let positions = positions.map { position in
-            "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
-                + "\"nextOffset\":\(position.nextOffset)}"
-        }
-        json += "{\"path\":\(JSONText.string(path)),\"bytes\":\(byteCount),\"lastTransaction\":\(lastTransaction),"
-        json += "\"verified\":\(isVerified),\"positions\":[\(positions.joined(separator: ","))]}"
+    /// An object with `path`, `bytes`, `lastTransaction`, `verified` and `positions`.
+    package var json: String {
+        JSONObject([
+            "path": path, "bytes": byteCount, "lastTransaction": lastTransaction, "verified": isVerified,
+            "positions": positions.map {
+                JSONObject(["topic": $0.topic, "partition": $0.partition, "nextOffset": $0.nextOffset])
+            },
+        ]).json
     }
 }
 
@@ -57,7 +57,7 @@ extension WorkerConfiguration {
     ///   - path: the new file, which only its owner reads.
     ///   - verifies: whether the backup is verified before it gets its name.
     ///   - progress: takes each step.
-    /// - Throws: `StoreError`: `store.corrupt` where the verification finds a problem; then no file is left.
+    /// - Throws: `StoreError`: `store.corrupt` where the verification finds damage; then no file is left.
     package func backUpStore(
         to path: String, model: ObjectModel, verifies: Bool, progress: @escaping (StoreStep) -> Void = { _ in }
     ) throws -> BackupSummary {
@@ -102,12 +102,10 @@ extension WorkerConfiguration {
 }
 
 extension VerificationReport {
-    /// Returns the problems as an error, or nil of a sound store.
+    /// Returns the damage as an error, or nil of a store without any.
     func error(remedy: String) -> StoreError? {
-        if isSound { return nil }
-        let first = checks.lazy.flatMap(\.problems).first.map { ", the first: \($0)" } ?? ""
-        return StoreError(
-            .corrupt, "The store has \(problemNumber)\(first)",
-            remedy: remedy)
+        if !isDamaged { return nil }
+        let first = damage.first.map { ", the first: \($0)" } ?? ""
+        return StoreError(.corrupt, "The store has \(damageNumber)\(first)", remedy: remedy)
     }
 }

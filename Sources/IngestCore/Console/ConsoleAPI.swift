@@ -50,16 +50,12 @@ final class ConsoleAPI: Sendable {
             route("samples") { [sampler] in
                 .json(sampler.json(after: try $0.time("after")))
             },
-            route("model") { [store] _ in
-                var text = ""
-                ModelDescription(store.model).appendJSON(to: &text)
-                return .json(text)
-            },
+            route("model") { [store] _ in .json(ModelDescription(store.model).json) },
             route("model.svg") { [store] _ in
                 .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
             },
             route("administration") { [administration] _ in
-                .json("{\"isOn\":\(administration.isOn),\"hasBackups\":\(administration.hasBackups)}")
+                .json(JSONObject(["isOn": administration.isOn, "hasBackups": administration.hasBackups]).json)
             },
             read("audit", audit), read("objects", objects), read("object", object), read("dead-letters", deadLetters),
         ]
@@ -104,13 +100,14 @@ final class ConsoleAPI: Sendable {
         let request = try question.request(model: store.model)
         return { context in
             let page = try context.page(request)
-            var text = "{\"objects\":["
-            for (index, object) in page.objects.enumerated() {
-                if index > 0 { text += "," }
-                object.appendJSON(to: &text)
-            }
-            return text + "],\"next\":\(page.next.map { JSONText.string($0.description) } ?? "null")}"
+            return JSONObject(["objects": page.objects.map(Self.fragment), "next": page.next?.description]).json
         }
+    }
+
+    private static func fragment(_ object: FetchedObject) -> JSONFragment {
+        var text = ""
+        object.appendJSON(to: &text)
+        return JSONFragment(text)
     }
 
     /// One object with its timeline, the newest change first.
@@ -129,21 +126,20 @@ final class ConsoleAPI: Sendable {
         let checked = try request.checked(with: store.model)
         return { [history] context in
             let (found, changes) = (try context.page(checked).objects, try context.history(history))
-            var text = "{\"object\":"
-            if let object = found.first { object.appendJSON(to: &text) } else { text += "null" }
             let lines = changes.transactions.reversed().flatMap { transaction in
                 transaction.changes.map { Self.timeline(transaction, $0) }
             }
-            return text + ",\"isCut\":\(changes.next != nil),\"timeline\":[\(lines.joined(separator: ","))]}"
+            return JSONObject([
+                "object": found.first.map(Self.fragment), "isCut": changes.next != nil, "timeline": lines,
+            ]).json
         }
     }
 
-    private static func timeline(_ transaction: HistoryTransaction, _ change: HistoryChange) -> String {
-        let properties = change.properties.map { JSONText.string($0) }.joined(separator: ",")
-        return "{\"token\":\(transaction.token),\"time\":\(JSONText.string(Timestamp.text(transaction.time))),"
-            + "\"author\":\(JSONText.string(transaction.author)),"
-            + "\"source\":\(transaction.source.map { JSONText.string($0) } ?? "null"),"
-            + "\"change\":\(JSONText.string(change.kind.name)),\"properties\":[\(properties)]}"
+    private static func timeline(_ transaction: HistoryTransaction, _ change: HistoryChange) -> JSONObject {
+        JSONObject([
+            "token": transaction.token, "time": Timestamp.text(transaction.time), "author": transaction.author,
+            "source": transaction.source, "change": change.kind.name, "properties": change.properties,
+        ])
     }
 
     // MARK: Audit
@@ -153,8 +149,8 @@ final class ConsoleAPI: Sendable {
         let before = try question.number("before") ?? .max
         return { context in
             let entries = try context.auditEntries(before: before, limit: Self.pageLength)
-            let next = entries.count == Self.pageLength ? entries.last.map { "\($0.id)" } : nil
-            return "{\"entries\":[\(entries.map(\.line).joined(separator: ","))],\"next\":\(next ?? "null")}"
+            let next = entries.count == Self.pageLength ? entries.last?.id : nil
+            return JSONObject(["entries": entries.map(\.line), "next": next]).json
         }
     }
 
@@ -168,23 +164,13 @@ final class ConsoleAPI: Sendable {
         selection.reason = question["reason"]
         let after = try question.number("after") ?? 0
         return { [selection] context in
-            Self.deadLetters(
-                try context.deadLetterGroups(),
-                try context.deadLetters(selection, after: after, limit: Self.pageLength),
-                total: try context.deadLetterCount(selection))
+            let letters = try context.deadLetters(selection, after: after, limit: Self.pageLength)
+            let next = letters.count == Self.pageLength ? letters.last?.id : nil
+            return JSONObject([
+                "total": try context.deadLetterCount(selection), "groups": try context.deadLetterGroups(),
+                "letters": letters.map { JSONFragment(DeadLetterLine.text($0)) }, "next": next,
+            ]).json
         }
-    }
-
-    private static func deadLetters(_ groups: [DeadLetterGroup], _ letters: [DeadLetter], total: Int) -> String {
-        let kinds = groups.map { group in
-            "{\"code\":\(JSONText.string(group.code)),\"topic\":\(JSONText.string(group.topic)),"
-                + "\"entity\":\(group.entity.map { JSONText.string($0) } ?? "null"),\"count\":\(group.count),"
-                + "\"firstTime\":\(JSONText.string(Timestamp.text(group.firstTime))),"
-                + "\"lastTime\":\(JSONText.string(Timestamp.text(group.lastTime)))}"
-        }
-        let next = letters.count == pageLength ? letters.last.map { "\($0.id)" } : nil
-        return "{\"total\":\(total),\"groups\":[\(kinds.joined(separator: ","))],"
-            + "\"letters\":[\(letters.map(DeadLetterLine.text).joined(separator: ","))],\"next\":\(next ?? "null")}"
     }
 }
 

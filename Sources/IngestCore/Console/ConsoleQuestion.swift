@@ -12,8 +12,6 @@ struct ConsoleQuestion: Sendable {
 
     private let parameters: [String: String]
 
-    init(_ parameters: [String: String]) { self.parameters = parameters }
-
     /// - Throws: ``Refusal`` where a parameter stands twice.
     init(_ request: Request) throws {
         var parameters: [String: String] = [:]

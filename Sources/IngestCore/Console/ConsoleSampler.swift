@@ -51,9 +51,8 @@ extension WorkerMetrics {
         let (chunkCounts, operations) = chunkOperations.snapshot
         return WorkerSamples.Sample(
             time: time, records: records.value, commits: commitCounts.last ?? 0, commitSeconds: commitSeconds,
-            operations: Int(operations), chunks: chunkCounts.last ?? 0, notifications: notifications.value, lag: lag,
-            lagSeconds: lagSeconds, memoryBytes: ProcessMetrics.residentMemoryBytes ?? 0,
-            storeBytes: Int(storeBytes.value),
+            operations: Int(operations), chunks: chunkCounts.last ?? 0, lag: lag, lagSeconds: lagSeconds,
+            memoryBytes: ProcessMetrics.residentMemoryBytes ?? 0, storeBytes: Int(storeBytes.value),
             logBytes: Int(walBytes.value))
     }
 }

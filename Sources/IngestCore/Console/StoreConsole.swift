@@ -40,7 +40,7 @@ package struct StoreConsole: Sendable {
     /// Serves until the process is asked to stop.
     ///
     /// - Throws: ``HTTPServerError``, `StoreError`.
-    package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+    package func run() async throws {
         let feed = try ChangeFeed(
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         let http = configuration.http
@@ -54,7 +54,8 @@ package struct StoreConsole: Sendable {
         let services: [any Service] = [server, sampler]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger))
+                services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         try await group.run()
         try store.close()
     }

@@ -6,40 +6,20 @@ package struct WorkerSamples: Sendable {
     package struct Sample: Sendable, Equatable {
         /// Microseconds since 1970 UTC.
         package var time: Int64
-        package var records: Int
-        package var commits: Int
+        package var records = 0
+        package var commits = 0
         /// The time of all commits together.
-        package var commitSeconds: Double
+        package var commitSeconds = 0.0
         /// The operations of all chunks together.
-        package var operations: Int
-        package var chunks: Int
-        package var notifications: Int
+        package var operations = 0
+        package var chunks = 0
         /// Records behind, or nil where it is not known.
         package var lag: Int?
         /// The age of the oldest record behind, at most, in seconds; nil where it is not known.
         package var lagSeconds: Double?
-        package var memoryBytes: Int
-        package var storeBytes: Int
-        package var logBytes: Int
-
-        package init(
-            time: Int64, records: Int = 0, commits: Int = 0, commitSeconds: Double = 0, operations: Int = 0,
-            chunks: Int = 0, notifications: Int = 0, lag: Int? = nil, lagSeconds: Double? = nil, memoryBytes: Int = 0,
-            storeBytes: Int = 0, logBytes: Int = 0
-        ) {
-            self.time = time
-            self.records = records
-            self.commits = commits
-            self.commitSeconds = commitSeconds
-            self.operations = operations
-            self.chunks = chunks
-            self.notifications = notifications
-            self.lag = lag
-            self.lagSeconds = lagSeconds
-            self.memoryBytes = memoryBytes
-            self.storeBytes = storeBytes
-            self.logBytes = logBytes
-        }
+        package var memoryBytes = 0
+        package var storeBytes = 0
+        package var logBytes = 0
     }
 
     /// The samples that are kept: ten minutes of one every two seconds.

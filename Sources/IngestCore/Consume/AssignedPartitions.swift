@@ -158,6 +158,9 @@ struct AssignedPartitions: Sendable {
     /// The offsets that are saved and not yet told to the broker.
     var offsetsToCommit: [TopicPartition: Int64] { states.compactMapValues(\.offsetToCommit) }
 
+    /// The ends behind the last records that are not saved.
+    var endsToSave: [TopicPartition: Int64] { states.compactMapValues(\.endToSave) }
+
     /// The partitions whose last record in the store has to be read again.
     var uncompared: Set<TopicPartition> { Set(states.filter { $0.value.comparison != .notNeeded }.keys) }
 

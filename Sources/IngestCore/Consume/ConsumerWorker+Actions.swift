@@ -100,7 +100,8 @@ extension ConsumerWorker {
                 "reason": "\(reason)", "from": .stringConvertible(jump.from), "to": .stringConvertible(jump.to),
             ])
         // The decision is saved with what is open: going back, another member or a restart must not make it again.
-        try pipeline.move(topic: partition.topic, partition: partition.partition, to: jump.to)
+        try pipeline.move(
+            to: [SourcePosition(topic: partition.topic, partition: partition.partition, nextOffset: jump.to)])
         try seek(partition, to: jump.to, consumer)
     }
 

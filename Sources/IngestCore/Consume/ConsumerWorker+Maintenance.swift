@@ -33,7 +33,10 @@ extension ConsumerWorker {
         }
         if deliveryRole.isHeld { try purge(writer, at: time) }
         try serveRequests(writer)
-        if schedule.offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
+        if schedule.offsetCommits.isDue(at: time) {
+            try saveEnds()
+            commitOffsets(consumer, asynchronously: true)
+        }
         if schedule.reports.isDue(at: time) { report(consumer) }
     }
 
@@ -76,6 +79,27 @@ extension ConsumerWorker {
             metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
         }
         tellOutboxes()
+    }
+
+    /// Saves the ends of partitions that lie behind their last records, such as those behind a transaction's marker.
+    ///
+    /// When the broker drops the records by age, nothing seems to be missing then.
+    ///
+    /// - Throws: `StoreError`.
+    func saveEnds() throws {
+        let ends = partitions.endsToSave
+        if ends.isEmpty { return }
+        let positions = try storedPositions()
+        let moved = ends.sorted { $0.key < $1.key }.compactMap { partition, end -> SourcePosition? in
+            // Another writer of the store may have gone on with the partition.
+            guard var position = positions[partition], position.nextOffset == partitions[partition]?.stored else {
+                return nil
+            }
+            position.detail = LastRecord(position)?.detail(before: end)
+            position.nextOffset = end
+            return position
+        }
+        try pipeline.move(to: moved)
     }
 
     /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.

@@ -10,10 +10,8 @@ extension ConsumerWorker {
             // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
-            // While the store refuses, what was read is read again: the lag is that of the store.
             // A partition that never had a record lacks none, and has no position.
-            let known = backoff.failureCount > 0 ? state.firstMissing : state.progress.next
-            let position = known ?? (end == 0 ? 0 : nil)
+            let position = state.lagStart(storeRefuses: backoff.failureCount > 0) ?? (end == 0 ? 0 : nil)
             let measure = position.flatMap { position in
                 end.flatMap { lags[partition]?.measure(from: position, to: $0, at: WriterContext.systemTime()) }
             }

@@ -113,7 +113,7 @@ package final class ConsumerWorker: @unchecked Sendable {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
             // A reader may have found what the writer has not: then nothing more is written.
-            if store.needsVerification || isStoreRefusing { try pipeline.discard() } else { try pipeline.finish() }
+            if store.needsVerification || isStoreRefusing { try pipeline.discard() } else { try finishReading() }
             brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
@@ -130,6 +130,11 @@ package final class ConsumerWorker: @unchecked Sendable {
             logger.warning("the broker does not answer: the group is not left, and notices by the session timeout")
             try consumer.abandon()
         }
+    }
+
+    private func finishReading() throws {
+        try pipeline.finish()
+        try saveEnds()
     }
 
     private func leave(_ consumer: Consumer) throws {

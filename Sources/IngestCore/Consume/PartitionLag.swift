@@ -19,7 +19,7 @@ struct PartitionLag: Sendable {
 
     /// Takes what the store has of the partition; nil where it has nothing.
     mutating func take(_ position: SourcePosition?) {
-        let milliseconds = position?.detail.flatMap { RecordFingerprint($0) }?.timestampMilliseconds
+        let milliseconds = position.flatMap { LastRecord($0) }?.fingerprint.timestampMilliseconds
         storedTime = milliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
     }
 

@@ -3,8 +3,8 @@ import ObjectGraph
 
 /// Decides which of a partition's records are repeats, and whether the log still is the one that the store has read.
 ///
-/// Reading starts one record before the store's position, at the last record that the store took. Another record stands
-/// there in a topic that was deleted and created again, or that lost its end and was written on.
+/// Reading starts before the store's position, at the last record that the store took. Another record stands there in a
+/// topic that was deleted and created again, or that lost its end and was written on.
 struct PartitionProgress: Sendable {
     /// Where librdkafka starts at a partition's first record.
     static let beginning: Int64 = -2
@@ -29,7 +29,7 @@ struct PartitionProgress: Sendable {
     private(set) var first: Int64?
     /// The records from here on do not count until an operator decides.
     private var haltOffset: Int64?
-    private var unverified: RecordFingerprint?
+    private var unverified: LastRecord?
     /// Why the position means nothing any more, until it is decided where reading goes on.
     private var lostReason: String?
 
@@ -39,19 +39,14 @@ struct PartitionProgress: Sendable {
     init(_ position: SourcePosition?, first: Int64? = nil) {
         next = position?.nextOffset
         self.first = position == nil ? first : nil
-        if let position, position.nextOffset > 0 {
-            unverified = position.detail.flatMap { RecordFingerprint($0) }
-        }
+        unverified = position.flatMap { LastRecord($0) }
     }
 
     /// Whether the last record that the store took is still to be compared.
     var isUnverified: Bool { unverified != nil }
 
     /// Where to read from.
-    var start: Int64 {
-        guard let next else { return Self.beginning }
-        return unverified == nil ? next : next - 1
-    }
+    var start: Int64 { unverified?.offset ?? next ?? Self.beginning }
 
     /// Takes a record.
     ///
@@ -59,9 +54,11 @@ struct PartitionProgress: Sendable {
     mutating func received(offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint) -> Verdict {
         if lostReason != nil { return .skip }
         if let haltOffset, offset >= haltOffset { return .skip }
-        if let expected = unverified {
+        if let last = unverified {
             unverified = nil
-            if offset + 1 == next, fingerprint() != expected {
+            // Between its last record and its position the store's log has none.
+            let isBetween = offset > last.offset && offset < next ?? 0
+            if isBetween || offset == last.offset && fingerprint() != last.fingerprint {
                 let reason = "the record at offset \(offset) is not the one that the store took last"
                 // The records fetched behind it are of the other log: none of them counts before that is settled.
                 lostReason = reason
@@ -78,8 +75,8 @@ struct PartitionProgress: Sendable {
     mutating func outOfRange(low: Int64, high: Int64) -> Resolution {
         if let lostReason { return .lost(lostReason) }
         guard let next else { return .seek(low) }
-        // Only the record before may be gone, for age: then nothing is missing.
-        if unverified != nil, low == next, next <= high {
+        // Only the last record may be gone, for age: then nothing is missing.
+        if let last = unverified, last.offset < low, low <= next, next <= high {
             unverified = nil
             return .seek(next)
         }

@@ -81,6 +81,24 @@ struct PartitionState: Sendable {
     /// The first offset that the store lacks; nil where it is not known.
     var firstMissing: Int64? { stored ?? progress.first }
 
+    /// The offset from which the lag counts; nil where nothing is known of the partition.
+    ///
+    /// While the store refuses, the worker reads the same records again, so the lag is that of the store. Otherwise an end
+    /// that the client has reached counts as read: no record stands before it.
+    func lagStart(storeRefuses: Bool) -> Int64? {
+        storeRefuses ? firstMissing : progress.next.map { watch.reached(next: $0) }
+    }
+
+    /// The end of the log that the store's position may move to, or nil. No record stands between the two.
+    ///
+    /// The store has all records that the client gave, and the client has come to the end behind them.
+    var endToSave: Int64? {
+        guard condition == .reading, let stored, let next = progress.next, stored >= next, reached > stored else {
+            return nil
+        }
+        return reached
+    }
+
     /// The offset that the worker still has to commit to the broker, or nil.
     var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
 

@@ -8,17 +8,19 @@ extension AuditEntry {
 
     /// The entry as a JSON object.
     package var json: String {
-        let key = idempotencyKey.map { JSONText.string($0) } ?? "null"
-        return "{\"id\":\(id),\"time\":\(JSONText.string(Timestamp.text(time))),\"actor\":\(JSONText.string(actor)),"
-            + "\"request\":\(JSONText.string(action)),\"arguments\":\(request),\"idempotencyKey\":\(key),"
-            + "\"outcome\":\(result ?? "null")}"
+        JSONObject([
+            "id": id, "time": Timestamp.text(time), "actor": actor, "request": action,
+            "arguments": JSONFragment(request), "idempotencyKey": idempotencyKey,
+            "outcome": result.map { JSONFragment($0) },
+        ]).json
     }
 
     /// The entry as a JSON object with its outcome in words.
-    var line: String {
-        "{\"id\":\(id),\"time\":\(JSONText.string(Timestamp.text(time))),\"actor\":\(JSONText.string(actor)),"
-            + "\"request\":\(JSONText.string(action)),\"arguments\":\(JSONText.string(request)),"
-            + "\"outcome\":\(JSONText.string(outcome))}"
+    var line: JSONObject {
+        JSONObject([
+            "id": id, "time": Timestamp.text(time), "actor": actor, "request": action, "arguments": request,
+            "outcome": outcome,
+        ])
     }
 
     /// An outcome as the store keeps it.
@@ -32,11 +34,12 @@ extension AuditEntry {
         _ state: RequestAudit.State, at time: Int64, lastLetter: Int64? = nil, code: String? = nil,
         message: String = "", result: String? = nil
     ) -> String {
-        var text = "{\"state\":\"\(state.rawValue)\",\"time\":\(JSONText.string(Timestamp.text(time)))"
-        if let lastLetter { text += ",\"lastDeadLetter\":\(lastLetter)" }
-        if let code { text += ",\"code\":\(JSONText.string(code)),\"message\":\(JSONText.string(message))" }
-        if let result { text += ",\"result\":\(result)" }
-        return text + "}"
+        var object = JSONObject(["state": state.rawValue, "time": Timestamp.text(time)])
+        object.add("lastDeadLetter", lastLetter)
+        object.add("code", code)
+        object.add("message", code == nil ? nil : message)
+        object.add("result", result.map { JSONFragment($0) })
+        return object.json
     }
 
     /// The state in words, with the result or the reason of a failure, but without the report of a verification.

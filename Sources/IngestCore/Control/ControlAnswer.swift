@@ -23,15 +23,15 @@ enum ControlAnswer: Sendable, Equatable {
 
     var line: [UInt8] {
         switch self {
-        case .waiting: ControlLine.text("\"answer\":\"waiting\"")
-        case .note(let text): ControlLine.text("\"answer\":\"note\",\"text\":\(JSONText.string(text))")
-        case .step(let step): ControlLine.text("\"answer\":\"step\",\(step.members)")
-        case .result(let result): ControlLine.text("\"answer\":\"result\",\"result\":\(result.json)")
+        case .waiting: ControlLine.text(["answer": "waiting"])
+        case .note(let text): ControlLine.text(["answer": "note", "text": text])
+        case .step(let step): step.line
+        case .result(let result): ControlLine.text(["answer": "result", "result": result])
         case .failure(let error):
-            ControlLine.text(
-                "\"answer\":\"failure\",\"code\":\(JSONText.string(error.code)),"
-                    + "\"message\":\(JSONText.string(error.message)),"
-                    + "\"remedy\":\(JSONText.string(error.remedy)),\"retriable\":\(error.isRetriable)")
+            ControlLine.text([
+                "answer": "failure", "code": error.code, "message": error.message, "remedy": error.remedy,
+                "retriable": error.isRetriable,
+            ])
         }
     }
 
@@ -58,7 +58,7 @@ enum ControlAnswer: Sendable, Equatable {
 }
 
 /// The outcome of a request.
-package enum ControlResult: Sendable, Equatable {
+package enum ControlResult: JSONWritable, Sendable, Equatable {
     /// Dead letters were tried again.
     case retried(DeadLetterRetry.Summary)
     /// So many dead letters were removed.
@@ -78,17 +78,20 @@ package enum ControlResult: Sendable, Equatable {
     /// The store was written into a new file.
     case backedUp(BackupSummary)
 
-    var json: String {
+    package var json: String {
         switch self {
         case .retried(let summary): summary.json
-        case .dropped(let count), .conflictsDropped(let count), .exported(let count): "{\"count\":\(count)}"
-        case .verified(let report): Self.text(report.appendJSON)
-        case .backedUp(let summary): Self.text(summary.appendJSON)
+        case .dropped(let count), .conflictsDropped(let count), .exported(let count):
+            JSONObject(["count": count]).json
+        case .verified(let report): report.json
+        case .backedUp(let summary): summary.json
         case .purged(let result):
-            "{\"transactions\":\(result.transactionCount),\"changeRows\":\(result.changeRowCount),"
-                + "\"holding\":\(Self.object(result.holdingCursors)),\"passed\":\(Self.object(result.passedCursors))}"
+            JSONObject([
+                "transactions": result.transactionCount, "changeRows": result.changeRowCount,
+                "holding": result.holdingCursors, "passed": result.passedCursors,
+            ]).json
         case .cursorPut: "{}"
-        case .cursorRemoved(let isRemoved): "{\"removed\":\(isRemoved)}"
+        case .cursorRemoved(let isRemoved): JSONObject(["removed": isRemoved]).json
         }
     }
 
@@ -96,18 +99,9 @@ package enum ControlResult: Sendable, Equatable {
     var logLine: String {
         guard case .verified(let report) = self else { return json }
         let checked = report.checks.reduce(0) { $0 + $1.checkedCount }
-        return "{\"isSound\":\(report.isSound),\"problemCount\":\(report.problemCount),\"checkedCount\":\(checked)}"
-    }
-
-    private static func text(_ append: (inout String) -> Void) -> String {
-        var text = ""
-        append(&text)
-        return text
-    }
-
-    private static func object(_ tokens: [String: Int64]) -> String {
-        let members = tokens.sorted { $0.key < $1.key }.map { "\(JSONText.string($0.key)):\($0.value)" }
-        return "{\(members.joined(separator: ","))}"
+        return JSONObject([
+            "isSound": report.isSound, "problemCount": report.problemCount, "checkedCount": checked,
+        ]).json
     }
 
     /// Reads the result of a request.
@@ -153,15 +147,16 @@ package enum ControlResult: Sendable, Equatable {
 }
 
 extension StoreStep {
-    fileprivate var members: String {
+    fileprivate var line: [UInt8] {
         switch self {
         case .writing(let path, let byteCount):
-            "\"step\":\"writing\",\"path\":\(JSONText.string(path)),\"count\":\(byteCount)"
+            ControlLine.text(["answer": "step", "step": "writing", "path": path, "count": byteCount])
         case .copying(let table, let rowCount):
-            "\"step\":\"copying\",\"table\":\(JSONText.string(table)),\"count\":\(rowCount)"
+            ControlLine.text(["answer": "step", "step": "copying", "table": table, "count": rowCount])
         case .verifying(let check, let checkedCount, let share):
-            "\"step\":\"verifying\",\"check\":\(JSONText.string(check)),\"count\":\(checkedCount),"
-                + "\"share\":\(share.map { "\($0)" } ?? "null")"
+            ControlLine.text([
+                "answer": "step", "step": "verifying", "check": check, "count": checkedCount, "share": share,
+            ])
         }
     }
 

@@ -204,9 +204,10 @@ final class ControlDesk: @unchecked Sendable {
     private func judge(_ report: VerificationReport) {
         onVerified(report)
         if report.isSound { return }
-        logger.error(
-            "a verification has found problems in the store",
-            metadata: ["problems": .stringConvertible(report.problemCount), "remedy": "\(StoreError.damageRemedy)"])
+        let remedy = report.isDamaged ? StoreError.damageRemedy : VerificationReport.ruleRemedy
+        logger.log(
+            level: report.isDamaged ? .error : .warning, "a verification has found problems in the store",
+            metadata: ["problems": .stringConvertible(report.problemCount), "remedy": "\(remedy)"])
     }
 
     /// Answers what is under way and what waits, and later requests at once. Called on the writer's thread at the end of

@@ -39,7 +39,11 @@ enum ControlLine {
     }
 
     /// Returns a line with these members behind the version.
-    static func text(_ members: String) -> [UInt8] { [UInt8]("{\"version\":\(version),\(members)}\n".utf8) }
+    static func text(_ members: KeyValuePairs<String, any JSONWritable>) -> [UInt8] {
+        var object = JSONObject(["version": version])
+        for (name, value) in members { object.add(name, JSONFragment(value.json)) }
+        return [UInt8]("\(object.json)\n".utf8)
+    }
 }
 
 /// The arguments of a request, taken by name. An argument that nobody takes is refused: an unknown condition must not

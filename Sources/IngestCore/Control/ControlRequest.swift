@@ -61,11 +61,11 @@ package enum ControlRequest: Sendable {
         case .retryDeadLetters(let selection), .dropDeadLetters(let selection), .exportDeadLetters(let selection):
             selection.json
         case .verify: "{}"
-        case .backUp(let verifies): "{\"verify\":\(verifies)}"
+        case .backUp(let verifies): JSONObject(["verify": verifies]).json
         case .purgeHistory(let purge): purge.json
-        case .putCursor(let name, let token): "{\"name\":\(JSONText.string(name)),\"token\":\(token)}"
-        case .removeCursor(let name): "{\"name\":\(JSONText.string(name))}"
-        case .dropConflicts(let id): "{\"through\":\(id)}"
+        case .putCursor(let name, let token): JSONObject(["name": name, "token": token]).json
+        case .removeCursor(let name): JSONObject(["name": name]).json
+        case .dropConflicts(let id): JSONObject(["through": id]).json
         }
     }
 
@@ -97,16 +97,16 @@ package enum ControlRequest: Sendable {
 
 extension DeadLetterSelection {
     fileprivate var json: String {
-        var members: [String] = []
-        if let ids { members.append("\"ids\":[\(ids.map { "\($0)" }.joined(separator: ","))]") }
-        if let topic { members.append("\"topic\":\(JSONText.string(topic))") }
-        if let partition { members.append("\"partition\":\(partition)") }
-        if let stage { members.append("\"stage\":\(JSONText.string(stage))") }
-        if let code { members.append("\"code\":\(JSONText.string(code))") }
-        if let before { members.append("\"before\":\(before)") }
-        if let since { members.append("\"since\":\(since)") }
-        if let reason { members.append("\"reason\":\(JSONText.string(reason))") }
-        return "{\(members.joined(separator: ","))}"
+        var object = JSONObject()
+        object.add("ids", ids)
+        object.add("topic", topic)
+        object.add("partition", partition)
+        object.add("stage", stage)
+        object.add("code", code)
+        object.add("before", before)
+        object.add("since", since)
+        object.add("reason", reason)
+        return object.json
     }
 
     fileprivate init(_ arguments: inout ControlArguments) throws(ControlError) {
@@ -127,12 +127,11 @@ extension DeadLetterSelection {
 
 extension HistoryPurge {
     fileprivate var json: String {
-        let bound =
-            switch bound {
-            case .time(let time): "\"beforeTime\":\(time)"
-            case .token(let token): "\"beforeToken\":\(token)"
-            }
-        return "{\(bound),\"passesCursors\":\(passesCursorsSavedBefore != nil)}"
+        let passesCursors = passesCursorsSavedBefore != nil
+        return switch bound {
+        case .time(let time): JSONObject(["beforeTime": time, "passesCursors": passesCursors]).json
+        case .token(let token): JSONObject(["beforeToken": token, "passesCursors": passesCursors]).json
+        }
     }
 
     fileprivate init(_ arguments: inout ControlArguments) throws(ControlError) {
@@ -178,8 +177,9 @@ struct ControlEnvelope: Sendable {
     }
 
     var line: [UInt8] {
-        ControlLine.text(
-            "\"request\":\"\(request.name)\",\"store\":\(JSONText.string(store)),"
-                + "\"configuration\":\(JSONText.string(configuration)),\"arguments\":\(request.arguments)")
+        ControlLine.text([
+            "request": request.name, "store": store, "configuration": configuration,
+            "arguments": JSONFragment(request.arguments),
+        ])
     }
 }

@@ -13,7 +13,6 @@ struct RequestAudit {
         case failed
     }
 
-    private let request: ControlRequest
     private var entry: AuditEntry
     /// The result that an earlier request with the same key had, or nil.
     let earlier: ControlResult?
@@ -29,7 +28,6 @@ struct RequestAudit {
     ///
     /// - Throws: ``ControlError/keyReused`` where the key stands for another request, and `StoreError`.
     init(_ request: ControlRequest, actor: String, key: String?, writer: WriterContext) throws {
-        self.request = request
         let (saved, last) = try writer.store.read { context in
             (try key.flatMap { try context.auditEntry(key: $0) }, try context.session.lastDeadLetterID())
         }

@@ -1,3 +1,4 @@
+import KafkaClient
 import Logging
 import ObjectGraph
 import Synchronization
@@ -35,10 +36,14 @@ final class DeadLetterDelivery: OutboxDelivery {
 
     /// The epoch of the history in which the cursor was reached.
     private let epoch = Atomic<Int64>(0)
+    /// The last letter of a batch that was refused: up to it each letter is sent by itself.
+    private let refusedThrough = Atomic<Int64>(0)
 
     /// How much is in memory at a time: letters, and the bytes of their values unless one alone has more.
     private static let batchCount = 500
     private static let batchBytes = 4 << 20
+    /// The least that `message.max.bytes` allows.
+    private static let leastBytes = 1000
 
     init(
         store: Store, sink: any RecordSink, topic: String, configuration: WorkerConfiguration,
@@ -61,16 +66,43 @@ final class DeadLetterDelivery: OutboxDelivery {
             let epochs = try context.sentEpochs(of: storeIdentity)
             // Records that were lost when another server took over gave their numbers to others.
             let start = epochs.shared(deadLetter: cursor, of: epoch.load(ordering: .acquiring))
-            let letters = try context.deadLetters(
-                after: start, limit: Self.batchCount, maximumBytes: Self.batchBytes)
-            return (letters, epochs)
+            let count = start < refusedThrough.load(ordering: .acquiring) ? 1 : Self.batchCount
+            return (try context.deadLetters(after: start, limit: count, maximumBytes: Self.batchBytes), epochs)
         }
-        guard let last = letters.last else { return nil }
+        if letters.isEmpty { return nil }
         health?.report(.deadLettersDelivering)
-        try sink.deliver(letters.map(records.record))
-        metrics?.deadLettersSent.increment(by: letters.count)
+        let count = try send(letters)
+        metrics?.deadLettersSent.increment(by: count)
         epoch.max(epochs.current, ordering: .acquiringAndReleasing)
-        return DeliveredBatch(cursor: last.id, count: letters.count)
+        return DeliveredBatch(cursor: letters[count - 1].id, count: count)
+    }
+
+    /// Sends letters and returns how many: all, or the first alone where one of them is refused.
+    private func send(_ letters: [DeadLetter]) throws -> Int {
+        if letters.count > 1 {
+            do {
+                try sink.deliver(letters.map(records.record))
+                return letters.count
+            } catch let error as KafkaError where !error.isRetriable {
+                // A batch that is sent again whole gives the topic copies with each attempt.
+                refusedThrough.store(letters[letters.count - 1].id, ordering: .releasing)
+            }
+        }
+        try sendAlone(letters[0])
+        return 1
+    }
+
+    /// Sends a letter by itself; where it is too large for the topic, with less and less of its value.
+    private func sendAlone(_ letter: DeadLetter) throws {
+        var records = records
+        while true {
+            do {
+                return try sink.deliver([records.record(letter)])
+            } catch let error as KafkaError where error.code == .messageTooLarge {
+                if records.maximumBytes < Self.leastBytes { throw error }
+                records.maximumBytes /= 2
+            }
+        }
     }
 
     func waitingCount(after cursor: Int64) throws -> Int { try store.read { try $0.deadLetterCount(after: cursor) } }

@@ -8,27 +8,22 @@ package enum DeadLetterLine {
 
     /// Returns a letter's line: its place, its reason, and key, value and headers in base64.
     package static func text(_ letter: DeadLetter) -> String {
-        let fields = [
-            "\(beginning)\(letter.id)", "\"id\":\(letter.id)", "\"topic\":\(JSONText.string(letter.topic))",
-            "\"partition\":\(letter.partition)", "\"offset\":\(letter.offset)",
-            "\"line\":\(letter.line.map { "\($0)" } ?? "null")",
-            "\"time\":\(JSONText.string(Timestamp.text(letter.time)))", "\"stage\":\(JSONText.string(letter.stage))",
-            "\"code\":\(JSONText.string(letter.code))", "\"reason\":\(JSONText.string(letter.reason))",
-            "\"attempts\":\(letter.attempts)", "\"valueBytes\":\(letter.valueBytes)", "\"key\":\(base64(letter.key))",
-            "\"value\":\(base64(letter.value))", "\"headers\":\(letter.headers ?? "null")",
-        ]
-        return fields.joined(separator: ",") + "}"
+        JSONObject([
+            "deadLetter": letter.id, "id": letter.id, "topic": letter.topic, "partition": letter.partition,
+            "offset": letter.offset, "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage,
+            "code": letter.code, "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
+            "key": base64(letter.key), "value": base64(letter.value),
+            "headers": letter.headers.map { JSONFragment($0) },
+        ]).json
     }
 
     /// Returns headers as a letter and its line have them: a JSON array of `[name, base64]`; nil where there are none.
     static func text(_ headers: [RecordHeader]) -> String? {
         if headers.isEmpty { return nil }
-        return "[\(headers.map { "[\(JSONText.string($0.name)),\(base64($0.value))]" }.joined(separator: ","))]"
+        return headers.map { [$0.name, base64($0.value)] }.json
     }
 
-    private static func base64(_ bytes: [UInt8]?) -> String {
-        bytes.map { JSONText.string(Base64Text.text($0)) } ?? "null"
-    }
+    private static func base64(_ bytes: [UInt8]?) -> String? { bytes.map { Base64Text.text($0) } }
 
     /// Tells whether bytes begin as a line does; cheap, for every record of a file is asked.
     static func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -13,7 +13,7 @@ struct DeadLetterRecord: Sendable {
     /// The store's own identity, with which a letter's number is unique everywhere.
     let storeIdentity: String
     /// The size above which the value is cut, in bytes of key, value and headers.
-    let maximumBytes: Int
+    var maximumBytes: Int
 
     private static let connect = "__connect.errors."
     private static let own = "ingest.deadletter."

@@ -22,15 +22,14 @@ package final class DeadLetterRetry {
 
         /// The numbers as a JSON object.
         package var json: String {
-            """
-            {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
-            """
+            JSONObject([
+                "tried": tried, "applied": applied, "stale": stale, "filtered": filtered, "failed": failed,
+            ]).json
         }
     }
 
     private let writer: WriterContext
     private let decoders: RecordDecoders
-    private let limits: ChunkConfiguration
     /// The counts of the letters tried so far.
     package private(set) var summary: Summary
     /// Called for each letter that stays, with its new reason.
@@ -42,20 +41,12 @@ package final class DeadLetterRetry {
     package init(writer: WriterContext, configuration: WorkerConfiguration, summary: Summary = Summary()) {
         self.writer = writer
         self.summary = summary
-        limits = configuration.chunk
         decoders = RecordDecoders(configuration: configuration, model: writer.store.model)
     }
 
-    /// Tries the selected letters again.
-    ///
-    /// - Throws: `StoreError`, or a ``DecodeError`` that is retriable; chunks before the fault are committed.
-    package func run(_ selection: DeadLetterSelection) throws -> Summary {
-        var letters = try LetterBatches(selection, writer.store, limits)
-        while let ids = letters.next() { try retry(ids) }
-        return summary
-    }
-
     /// Tries the letters of these numbers again, in a chunk that is committed.
+    ///
+    /// - Throws: `StoreError`, or a ``DecodeError`` that is retriable.
     func retry(_ ids: [Int64]) throws {
         let letters = try writer.store.read { context in try ids.compactMap { try context.deadLetter($0) } }
         var chunk = WriterContext.Chunk(events: [], source: letters.first.map { "retry:\($0.place.position)" })

@@ -9,6 +9,8 @@ struct RowChange {
     let kind: Kind
     /// The row: after an upsert, before a deletion; nil where the change does not hold it.
     let row: JSONValue?
+    /// The former values of the columns that an update changed; nil where the change does not hold them.
+    var former: JSONValue?
     /// The record's value, where the paths of `fields` and `timeField` begin.
     let envelope: JSONValue
     /// When the database committed the change, in microseconds since 1970 UTC, or nil.
@@ -95,6 +97,7 @@ extension EventDecoder {
             let scope = RouteScope(envelope.record, root: fields, keys: keys)
             let identity = try routedIdentity(route, scope, nil)
             var event = try decode(fields, row, route, scope, fields: envelope, identity: identity)
+            try deleteFormer(change, row, route, scope, of: &event)
             if change.kind == .upsert, !route.also.isEmpty {
                 try decode(route.also, type: nil, time: change.time, scope, into: &event)
             }
@@ -104,7 +107,31 @@ extension EventDecoder {
         var (operation, _) = try objects.read(fields, row, connect: connect, into: &event.operations)
         try objects.finish(&operation, entity: entity, circumstances)
         event.operations.append(operation)
+        try deleteFormer(change, row, nil, envelope, of: &event)
         return event
+    }
+
+    /// Where an update changed the row's identity, deletes the object that had the former one.
+    private func deleteFormer(
+        _ change: RowChange, _ row: ObjectDecoder.Row, _ route: Route?, _ scope: RouteScope, of event: inout ChangeSet
+    ) throws(DecodeError) {
+        guard let former = change.former, former.kind == .object, let own = event.operations.last, own.kind == .upsert
+        else { return }
+        var row = row
+        row.kind = .delete
+        var nested: [ObjectOperation] = []
+        var (operation, _) = try objects.read(former, row, connect: connect, into: &nested)
+        // The version of the row as it was would make the deletion stale.
+        operation.version = .null
+        if let route {
+            var scope = scope
+            scope.former = former
+            if route.identity != nil { operation.identity = try routedIdentity(route, scope, nil) }
+            complete(&operation, route, &nested)
+        }
+        if operation.identity.isNull || operation.identity == own.identity { return }
+        try objects.finish(&operation, entity: row.entity, row.circumstances)
+        event.operations.insert(operation, at: 0)
     }
 
     private func entity(of change: RowChange, _ route: Route?) throws(DecodeError) -> Entity {

@@ -101,7 +101,8 @@ extension ObjectDecoder {
     ) throws(DecodeError) -> Value {
         if let stored = value(json, attribute.type, named: name(), logical, row, connect) { return stored }
         throw wrongType(
-            json, attribute, row.entity, row.circumstances, name(), expectation: row.table.forms[name()]?.expectation)
+            json, attribute, row.entity, row.circumstances, name(),
+            expectation: row.table.forms[name()]?.expectation(attribute.type))
     }
 
     private func value(

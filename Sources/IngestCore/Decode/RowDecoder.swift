@@ -186,7 +186,8 @@ package struct RowDecoder {
     }
 
     private func wrong(_ name: String, _ attribute: Attribute, _ text: String) -> DecodeError {
-        let expectation = route.properties.forms[name]?.expectation ?? route.values.expectation(attribute.type)
+        let expectation =
+            route.properties.forms[name]?.expectation(attribute.type) ?? route.values.expectation(attribute.type)
         let shown = attribute.isSecret ? "" : ", not \(DecodeError.shownValue(text))"
         return DecodeError(code: "decode.type", "The field '\(name)' has to be \(expectation)\(shown)")
     }

@@ -218,6 +218,9 @@ package final class Examiner {
         }
         let report = try store.verify()
         if let error = report.error(remedy: StoreError.damageRemedy) { throw error }
+        if !report.isSound {
+            return .warning("\(report.problemNumber), none of them damage", remedy: VerificationReport.ruleRemedy)
+        }
         return .ok("sound, by \(report.checks.count) checks")
     }
 }

@@ -31,13 +31,15 @@ package struct Finding: Sendable {
         guard state != .skipped else { return label + message }
         return "\(label)\(state.rawValue)  \(message)" + (remedy.map { ". \($0)" } ?? "")
     }
+}
 
-    /// Appends an object with `name`, `state`, `message`, `remedy` and `code`, which is null without an error.
-    package func appendJSON(to json: inout String) {
-        let code = (error as? any CodedError).map { JSONText.string($0.stableCode) } ?? "null"
-        json += "{\"name\":\(JSONText.string(name)),\"state\":\"\(state.rawValue)\","
-        json += "\"message\":\(JSONText.string(message)),"
-        json += "\"remedy\":\(remedy.map { JSONText.string($0) } ?? "null"),\"code\":\(code)}"
+extension Finding: JSONWritable {
+    /// An object with `name`, `state`, `message`, `remedy` and `code`, which is null without an error.
+    package var json: String {
+        JSONObject([
+            "name": name, "state": state.rawValue, "message": message, "remedy": remedy,
+            "code": (error as? any CodedError)?.stableCode,
+        ]).json
     }
 }
 

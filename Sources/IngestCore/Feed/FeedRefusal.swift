@@ -52,17 +52,16 @@ struct FeedRefusal: CodedError, Equatable {
 
     /// The refusal as JSON (RFC 9457); `latest` is the store's present token, where it is known.
     func json(latest: HistoryToken?) -> String {
-        var json = "{\"title\":\(JSONText.string(status.reasonPhrase)),\"status\":\(status.code)"
-        json += ",\"code\":\(JSONText.string(code)),\"detail\":\(JSONText.string(message))"
-        json += ",\"remedy\":\(JSONText.string(remedy))"
+        var object = JSONObject([
+            "title": status.reasonPhrase, "status": status.code, "code": code, "detail": message, "remedy": remedy,
+        ])
         if isExpired {
             // Both are places to go on from: what the history still holds, and what comes next.
-            json += ",\"oldest\":\"\(ChangeFeed.path)\""
-            if let latest {
-                json += ",\"latest\":\"\(ChangeFeed.path)?after=\(latest)\",\"token\":\"\(latest)\""
-            }
+            object.add("oldest", ChangeFeed.path)
+            object.add("latest", latest.map { "\(ChangeFeed.path)?after=\($0)" })
+            object.add("token", latest.map { "\($0)" })
         }
-        return json + "}"
+        return object.json
     }
 
     func response(latest: HistoryToken?) -> Response {

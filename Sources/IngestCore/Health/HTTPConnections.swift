@@ -32,9 +32,6 @@ final class HTTPConnections: Sendable {
         self.maximumLongLived = maximumLongLived
     }
 
-    /// The number of open connections.
-    var count: Int { state.withLock { $0.entries.count } }
-
     /// Admits a connection, or returns false when it must be closed.
     func admit(_ channel: any Channel) -> Bool {
         let (isAdmitted, evicted) = state.withLock { state -> (Bool, (any Channel)?) in

@@ -1,4 +1,5 @@
 import Hummingbird
+import ObjectGraph
 
 /// Answers requests to one path.
 ///
@@ -132,20 +133,10 @@ extension Response {
     package static func problem(
         _ status: HTTPResponse.Status, detail: String, code: String? = nil, paths: [String] = []
     ) -> Response {
-        var json = "{\"title\":"
-        LogEscape.appendQuoted(status.reasonPhrase, to: &json)
-        json += ",\"status\":\(status.code)"
-        if let code { json += ",\"code\":\"\(code)\"" }
-        json += ",\"detail\":"
-        LogEscape.appendQuoted(detail, to: &json)
-        if !paths.isEmpty {
-            json += ",\"paths\":["
-            for (index, path) in paths.enumerated() {
-                if index > 0 { json += "," }
-                LogEscape.appendQuoted(path, to: &json)
-            }
-            json += "]"
-        }
-        return bytes(Array((json + "}\n").utf8), status: status, type: "application/problem+json")
+        var object = JSONObject(["title": status.reasonPhrase, "status": status.code])
+        object.add("code", code)
+        object.add("detail", detail)
+        object.add("paths", paths.isEmpty ? nil : paths)
+        return bytes(Array((object.json + "\n").utf8), status: status, type: "application/problem+json")
     }
 }

@@ -1,11 +1,6 @@
+import Glibc
 import NIOCore
 import ObjectGraph
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Says why the HTTP server cannot listen.
 package struct HTTPServerError: CodedError, Equatable {

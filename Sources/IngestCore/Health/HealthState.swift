@@ -10,7 +10,7 @@ package enum HealthEvent: Sendable, Equatable {
     case storeOK
     /// The store failed.
     case storeFailed(reason: String)
-    /// A verification has found problems in the store; nil where it found none.
+    /// A verification has found damage in the store; nil where it found none.
     case storeVerified(problems: String?)
     /// Records are decoded again.
     case decodingOK

@@ -16,7 +16,7 @@ package final class Counter: Sendable {
     package var value: Int { cell.load(ordering: .relaxed) }
 }
 
-/// Holds a number that goes up and down; setting it is one atomic store. A gauge that was cleared shows no sample.
+/// Holds a number that goes up and down; setting it is one atomic store. A gauge of NaN shows no sample.
 package final class Gauge: Sendable {
     private let bits = Atomic<UInt64>(Double.zero.bitPattern)
 
@@ -32,9 +32,6 @@ package final class Gauge: Sendable {
     package func set(_ value: some BinaryInteger) {
         set(Double(value))
     }
-
-    /// Forgets the number: it is not known.
-    package func clear() { set(.nan) }
 
     /// The number; NaN where it is not known.
     package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
@@ -99,16 +96,13 @@ package final class MetricFamily<Series: Sendable>: Sendable {
         var overflow: Series?
     }
 
-    /// The metric's name.
-    package let name: String
     /// The names of the labels.
     package let labels: [String]
     private let maximumSeries: Int
     private let make: @Sendable () -> Series
     private let state = Mutex(State())
 
-    init(name: String, labels: [String], maximumSeries: Int, make: @escaping @Sendable () -> Series) {
-        self.name = name
+    init(labels: [String], maximumSeries: Int, make: @escaping @Sendable () -> Series) {
         self.labels = labels
         self.maximumSeries = maximumSeries
         self.make = make

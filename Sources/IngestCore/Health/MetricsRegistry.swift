@@ -27,7 +27,7 @@ package final class MetricsRegistry: Sendable {
 
     /// Registers a counter with labels; its name ends in `_total`.
     package func counters(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Counter> {
-        let family = family(name, labels: labels) { Counter() }
+        let family = MetricFamily(labels: labels, maximumSeries: maximumSeries) { Counter() }
         add(name, help, "counter") { text in
             for (values, counter) in family.sorted {
                 text.sample(name, labels, values, String(counter.value))
@@ -43,7 +43,7 @@ package final class MetricsRegistry: Sendable {
 
     /// Registers a gauge with labels.
     package func gauges(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
-        let family = family(name, labels: labels) { Gauge() }
+        let family = MetricFamily(labels: labels, maximumSeries: maximumSeries) { Gauge() }
         add(name, help, "gauge") { text in
             for (values, gauge) in family.sorted {
                 let number = gauge.value
@@ -115,12 +115,6 @@ package final class MetricsRegistry: Sendable {
             family.write(&text)
         }
         return text.text
-    }
-
-    private func family<Series: Sendable>(
-        _ name: String, labels: [String], make: @escaping @Sendable () -> Series
-    ) -> MetricFamily<Series> {
-        MetricFamily(name: name, labels: labels, maximumSeries: maximumSeries, make: make)
     }
 
     private func add(

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Reads what the system knows about this process, from `/proc`.
 package enum ProcessMetrics {

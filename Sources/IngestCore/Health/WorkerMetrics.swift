@@ -4,7 +4,7 @@ import ObjectGraph
 /// Holds the worker's standard metrics.
 package final class WorkerMetrics: Sendable {
     /// The registry that shows them.
-    package let registry: MetricsRegistry
+    package let registry = MetricsRegistry()
 
     /// Records whose positions were committed, each once.
     package let records: Counter
@@ -82,11 +82,7 @@ package final class WorkerMetrics: Sendable {
     ///   - version: The worker's version.
     ///   - librdkafka: The version of librdkafka.
     ///   - sqlite: The version of SQLite.
-    ///   - registry: The registry to use.
-    package init(
-        version: String, librdkafka: String, sqlite: String, registry: MetricsRegistry = MetricsRegistry()
-    ) {
-        self.registry = registry
+    package init(version: String, librdkafka: String, sqlite: String) {
         records = registry.counter("ingest_records_total", "Records read and committed, each once.")
         recordBytes = registry.counter("ingest_record_bytes_total", "Bytes of these records.")
         operations = registry.counters(

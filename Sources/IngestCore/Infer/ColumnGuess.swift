@@ -12,26 +12,15 @@ package struct ColumnGuess: Sendable, Equatable {
     package var warning: String?
 
     private static let moneyWords = ["price", "cost", "amount", "total", "fee", "tax", "salary", "balance", "revenue"]
-    private static let timeWords = ["time", "date", "epoch", "timestamp"]
+    private static let codeWords = ["id", "key", "code", "number", "version", "release", "phone", "zip"]
+    /// The seconds since 1970 that are years from 2001 to 2100.
+    private static let plausibleSeconds = 978_307_200.0..<4_102_444_800
+    private static let units = [("seconds", 1.0), ("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9)]
 
     /// Guesses the type of a column.
     package init(_ profile: ColumnProfile) {
-        let (type, form, reason) = Self.plain(profile)
-        self.init(type: type, form: form, reason: reason)
-        let marked = profile.markers.values.reduce(0, +)
-        if marked > 0 {
-            let markers = profile.markers.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
-            warning = "\(marked) values are \(markers), and are read as missing (nullValues)"
-        }
-        if profile.shapes == [.localDate] {
-            warning = "dates with a time and no offset name no instant: kept as text, which sorts by time"
-        } else if profile.shapes == [.foreignDate] {
-            warning = "dates such as \(profile.examples.first ?? ""): kept as text; ISO 8601 would make them dates"
-        } else if profile.shapes.count > 1, type == .string, !profile.shapes.isSubset(of: [.text, .date, .uuid]) {
-            let rarest = profile.shapes.min { (profile.counts[$0] ?? 0) < (profile.counts[$1] ?? 0) }
-            let example = rarest.flatMap { profile.firsts[$0] } ?? ""
-            warning = "mixed values (\(Self.list(profile)), such as '\(example)'): kept as text"
-        }
+        self = Self.guess(profile)
+        warning = Self.warning(profile, type) ?? Self.markers(profile)
     }
 
     init(type: AttributeType, form: String? = nil, reason: String, warning: String? = nil) {
@@ -41,55 +30,140 @@ package struct ColumnGuess: Sendable, Equatable {
         self.warning = warning
     }
 
-    private static func plain(_ profile: ColumnProfile) -> (AttributeType, String?, String) {
+    private static func guess(_ profile: ColumnProfile) -> ColumnGuess {
         let shapes = profile.shapes
         let all = "all \(profile.valueCount) values"
-        if shapes.isEmpty { return (.string, nil, "no value was seen") }
-        if shapes == [.integer] { return integer(profile, all) }
+        if shapes.isEmpty { return .init(type: .string, reason: "no value was seen") }
+        if let time = time(profile, all) { return time }
+        if shapes == [.integer] {
+            let range = profile.integerRange ?? 0...0
+            return .init(type: .integer64, reason: "\(all) are whole, \(range.lowerBound) to \(range.upperBound)")
+        }
         if shapes.isSubset(of: [.integer, .fraction, .exponent]) { return number(profile, all) }
-        if shapes == [.boolean] { return (.boolean, nil, "\(all) are true or false, yes or no") }
-        if shapes == [.date] { return (.date, nil, "\(all) are ISO-8601 dates") }
-        if shapes == [.uuid] { return (.uuid, nil, "\(all) are UUIDs") }
-        if shapes == [.nested] { return (.transformable, nil, "nested JSON, kept as it is") }
-        if shapes.contains(.nested) { return (.transformable, nil, "JSON of several kinds: \(list(profile))") }
+        if let decimal = decimalText(profile, all) { return decimal }
+        if shapes == [.boolean] {
+            return .init(type: .boolean, reason: "\(all) are true or false\(profile.isJSON ? "" : ", yes or no")")
+        }
+        if shapes == [.date] { return .init(type: .date, reason: "\(all) are ISO-8601 dates") }
+        if shapes == [.foreignDate], profile.dateForms.count == 1, let form = profile.dateForms.first?.text {
+            return .init(type: .date, form: form, reason: "\(all) are dates of the form \(form)")
+        }
+        if shapes == [.uuid] { return .init(type: .uuid, reason: "\(all) are UUIDs") }
+        return text(profile)
+    }
+
+    /// Values that stay text or JSON.
+    private static func text(_ profile: ColumnProfile) -> ColumnGuess {
+        let shapes = profile.shapes
+        if shapes == [.nested] { return .init(type: .transformable, reason: "nested JSON, kept as it is") }
+        let hasNumbers = !shapes.isDisjoint(with: [.integer, .fraction, .exponent])
+        let hasFlags = shapes.contains(.boolean)
+        if shapes.contains(.nested) || profile.isJSON && hasNumbers && hasFlags {
+            return .init(type: .transformable, reason: "JSON of several kinds: \(list(profile))")
+        }
+        // JSON has numbers and texts in one field: a text takes the others only where the route says so.
+        let form = !profile.isJSON ? nil : hasNumbers ? "number" : hasFlags ? "boolean" : nil
         if let values = profile.enumeration {
-            return (.string, nil, "one of: \(values.joined(separator: ", "))")
+            return .init(type: .string, form: form, reason: "one of: \(values.joined(separator: ", "))")
         }
-        return (.string, nil, "\(list(profile)); at most \(profile.maximumLength) characters")
+        return .init(
+            type: .string, form: form, reason: "\(list(profile)); at most \(profile.maximumLength) characters")
     }
 
-    private static func integer(_ profile: ColumnProfile, _ all: String) -> (AttributeType, String?, String) {
-        let range = profile.integerRange ?? 0...0
-        let name = profile.name.lowercased()
-        if timeWords.contains(where: name.contains) || profile.name.hasSuffix("At") || name.hasSuffix("_at") {
-            if range.lowerBound >= 500_000_000, range.upperBound < 5_000_000_000 {
-                return (.date, "seconds", "\(all) are whole numbers like seconds since 1970")
-            }
-            if range.lowerBound >= 500_000_000_000, range.upperBound < 5_000_000_000_000 {
-                return (.date, "milliseconds", "\(all) are whole numbers like milliseconds since 1970")
-            }
+    // MARK: Numbers
+
+    /// Counts since 1970, where the name speaks of time.
+    private static func time(_ profile: ColumnProfile, _ all: String) -> ColumnGuess? {
+        let numbers: Set<ValueShape> = [.integer, .integerText, .fraction, .fractionText]
+        guard profile.shapes.isSubset(of: numbers), let range = profile.numberRange, TimeName.isTime(profile.name)
+        else { return nil }
+        let isWhole = profile.shapes.isSubset(of: [.integer, .integerText])
+        for (unit, factor) in isWhole ? units[...] : units.prefix(2)
+        where plausibleSeconds.contains(range.lowerBound / factor)
+            && plausibleSeconds.contains(range.upperBound / factor)
+        {
+            return .init(
+                type: .date, form: unit,
+                reason: "\(all) are \(isWhole ? "whole numbers" : "numbers") like \(unit) since 1970")
         }
-        return (.integer64, nil, "\(all) are whole, \(range.lowerBound) to \(range.upperBound)")
+        return nil
     }
 
-    private static func number(_ profile: ColumnProfile, _ all: String) -> (AttributeType, String?, String) {
+    private static func number(_ profile: ColumnProfile, _ all: String) -> ColumnGuess {
         let name = profile.name.lowercased()
         let digits = profile.fractionDigits ?? 0...0
         if profile.counts[.exponent] == nil {
             if digits == 0...0, profile.maximumLength > 18 {
                 let type: AttributeType = profile.maximumLength > 38 ? .string : .decimal
-                return (type, nil, "\(all) are whole, some with more digits than 64 bits hold: kept exactly")
+                let reason = "\(all) are whole, some with more digits than 64 bits hold: kept exactly"
+                return .init(type: type, form: type == .string && profile.isJSON ? "number" : nil, reason: reason)
             }
             if let word = moneyWords.first(where: name.contains) {
-                return (.decimal, nil, "\(all) are numbers, and '\(word)' in the name speaks of money: kept exactly")
+                let reason = "\(all) are numbers, and '\(word)' in the name speaks of money: kept exactly"
+                return .init(type: .decimal, reason: reason)
             }
-            if digits == 2...2 { return (.decimal, nil, "\(all) are numbers, fractions of two digits: kept exactly") }
+            if digits == 2...2 {
+                return .init(type: .decimal, reason: "\(all) are numbers, fractions of two digits: kept exactly")
+            }
         }
-        return (.double, nil, "\(all) are numbers, with up to \(digits.upperBound) digits behind the point")
+        return .init(
+            type: .double, reason: "\(all) are numbers, with up to \(digits.upperBound) digits behind the point")
+    }
+
+    /// Numbers with a fraction that JSON writes as text, to keep them exact; a code such as a version stays text.
+    private static func decimalText(_ profile: ColumnProfile, _ all: String) -> ColumnGuess? {
+        let name = profile.name.lowercased()
+        guard profile.shapes.contains(.fractionText), profile.maximumLength <= 38,
+            profile.shapes.isSubset(of: [.integer, .fraction, .integerText, .fractionText]),
+            !codeWords.contains(where: name.hasSuffix)
+        else { return nil }
+        return .init(type: .decimal, reason: "\(all) are numbers, some written as text: kept exactly")
+    }
+
+    // MARK: Points to look at
+
+    private static func markers(_ profile: ColumnProfile) -> String? {
+        let marked = profile.markers.values.reduce(0, +)
+        if marked == 0 { return nil }
+        let markers = profile.markers.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        return "\(marked) values are \(markers), and are read as missing (nullValues)"
+    }
+
+    private static func warning(_ profile: ColumnProfile, _ type: AttributeType) -> String? {
+        let (shapes, example) = (profile.shapes, profile.examples.first ?? "")
+        if shapes == [.localDate] {
+            return
+                "dates with a time and no offset name no instant: kept as text, which sorts by time. As dates they need "
+                + "a form under 'types', such as yyyy-MM-dd HH:mm:ss, and the route's 'zone'"
+        }
+        if shapes == [.foreignDate] { return foreignDates(profile, example) }
+        if shapes.contains(.commaNumber), shapes.isSubset(of: [.commaNumber, .integer, .integerText]) {
+            return
+                "numbers with a comma, such as '\(profile.firsts[.commaNumber] ?? example)': kept as text, which has no "
+                + "sums. For a decimal write them with a point, or let a 'jq' program of the route do it"
+        }
+        let isPlain = shapes.isSubset(of: [.text, .date, .uuid, .integerText, .fractionText])
+        guard shapes.count > 1, type == .string, !isPlain else { return nil }
+        let rarest = profile.shapes.min { (profile.counts[$0] ?? 0) < (profile.counts[$1] ?? 0) }
+        let rare = rarest.flatMap { profile.firsts[$0] } ?? ""
+        return "mixed values (\(list(profile)), such as '\(rare)'): kept as text"
+    }
+
+    private static func foreignDates(_ profile: ColumnProfile, _ example: String) -> String? {
+        let forms = profile.dateForms.map(\.text)
+        if forms.count > 1 {
+            return
+                "dates such as \(example) have the form \(forms.joined(separator: " or ")), and no day above 12 tells "
+                + "which: kept as text. For dates set 'type: date' in the model, and the form under 'types' of the route"
+        }
+        guard let form = forms.first else {
+            return "dates of several forms, such as \(example): kept as text. Write them in one form for dates"
+        }
+        return form.contains("HH") ? "the times are read as UTC; the route's 'zone' names another zone" : nil
     }
 
     private static func list(_ profile: ColumnProfile) -> String {
         profile.shapes.sorted { (profile.counts[$0] ?? 0, $1.rawValue) > (profile.counts[$1] ?? 0, $0.rawValue) }
-            .map { "\(profile.counts[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
+            .map { "\($0.words): \(profile.counts[$0] ?? 0)" }.joined(separator: ", ")
     }
 }

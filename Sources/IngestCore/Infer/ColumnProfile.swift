@@ -12,6 +12,10 @@ package struct ColumnProfile: Sendable {
     package private(set) var examples: [String] = []
     /// The smallest and the greatest whole number.
     package private(set) var integerRange: ClosedRange<Int64>?
+    /// The smallest and the greatest number, with a fraction or without, about.
+    package private(set) var numberRange: ClosedRange<Double>?
+    /// The forms besides ISO 8601 that all dates have.
+    private(set) var dateForms = DateForms.all
     /// The fewest and the most digits behind the point.
     package private(set) var fractionDigits: ClosedRange<Int>?
     /// The length of the longest text in characters.
@@ -25,13 +29,17 @@ package struct ColumnProfile: Sendable {
     /// Whether a value came twice.
     package private(set) var hasRepeats = false
 
+    /// Whether the values come from JSON, which tells numbers and texts apart.
+    let isJSON: Bool
+
     private let distinctLimit: Int
     /// The number of examples that are kept: one more than an enumeration has.
     package static let exampleLimit = 13
 
     /// Makes an empty profile that remembers at most `distinctLimit` distinct values.
-    package init(name: String, distinctLimit: Int = 200_000) {
+    package init(name: String, isJSON: Bool = false, distinctLimit: Int = 200_000) {
         self.name = name
+        self.isJSON = isJSON
         self.distinctLimit = distinctLimit
     }
 
@@ -42,9 +50,14 @@ package struct ColumnProfile: Sendable {
         switch shape {
         case .empty, .nested: return
         case .nullMarker: return markers[text, default: 0] += 1
-        case .integer: if let number = Int64(text) { extend(number) }
-        case .fraction: extend(fraction: text)
+        case .integer, .integerText: if let number = Int64(text) { extend(number) }
+        case .fraction, .fractionText: extend(fraction: text)
+        case .foreignDate: dateForms.removeAll { $0.microseconds(text) == nil }
         default: break
+        }
+        if let number = shape.isNumber ? Double(text) : nil {
+            let range = numberRange ?? number...number
+            numberRange = min(range.lowerBound, number)...max(range.upperBound, number)
         }
         maximumLength = max(maximumLength, text.count)
         remember(text)
@@ -63,7 +76,7 @@ package struct ColumnProfile: Sendable {
     }
 
     private mutating func remember(_ text: String) {
-        let hash = Self.hash(text)
+        let hash = text.utf8.fnv1a
         if hashes.contains(hash) {
             hasRepeats = true
         } else if hashes.count < distinctLimit {
@@ -72,11 +85,6 @@ package struct ColumnProfile: Sendable {
         } else {
             isBeyondLimit = true
         }
-    }
-
-    /// FNV-1a of 64 bits.
-    private static func hash(_ text: String) -> UInt64 {
-        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     /// The number of values that are neither empty nor a null marker.

@@ -51,11 +51,13 @@ package struct CompositeFinder {
             let (leftNamed, rightNamed) = (named.contains(left.element.name), named.contains(right.element.name))
             return leftNamed == rightNamed ? left.offset < right.offset : leftNamed
         }
-        let isAlone = InferredModel.Entity(name: profile.name, profile: profile).bestIdentity != nil
+        let entity = InferredModel.Entity(name: profile.name, profile: profile)
+        let isKeyed = profile.keys.identity(profile) != nil
+        let isAlone = entity.bestIdentity(from: isKeyed ? 3 : 1) != nil
         let names = isAlone || profile.recordCount < 2 ? [] : ranked.prefix(Self.candidateLimit).map(\.element.name)
         (self.named, self.names) = (named, names)
         // Few records, or three columns, are unique by chance: there the names have to speak of keys.
-        let hasManyRecords = profile.recordCount >= Self.recordsForValues
+        let hasManyRecords = profile.recordCount >= Self.recordsForValues && !isKeyed
         combinations = Self.subsets(of: names.indices).filter { columns in
             hasManyRecords && columns.count == 2 || columns.allSatisfy { named.contains(names[$0]) }
         }.map { Combination(columns: $0) }
@@ -70,7 +72,8 @@ package struct CompositeFinder {
         }
     }
 
-    private static func isNamed(_ name: String) -> Bool {
+    /// Tells whether a name speaks of a key.
+    static func isNamed(_ name: String) -> Bool {
         let name = InferredNames.folded(name)
         return keyWords.contains { name.hasSuffix($0) }
     }
@@ -83,9 +86,7 @@ package struct CompositeFinder {
         for value in values {
             for separator in Self.separators where value.contains(separator) { unusable.insert(separator) }
         }
-        let hashes = values.map { value in
-            value.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        }
+        let hashes = values.map(\.utf8.fnv1a)
         for index in combinations.indices {
             let hash = combinations[index].columns.reduce(0) { ($0 ^ hashes[$1]) &* 0x9E37_79B9_7F4A_7C15 }
             if combinations[index].hashes.contains(hash) {

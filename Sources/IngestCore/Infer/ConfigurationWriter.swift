@@ -1,58 +1,64 @@
 import ObjectGraph
 
-/// Writes the configuration that imports the files, or the topic, of an inferred model.
+/// Writes the configuration that imports the files, or the topics, of an inferred model.
 package enum ConfigurationWriter {
-    /// The topic that the records were read from.
-    package struct Topic: Sendable, Equatable {
-        /// Its name.
-        package var name: String
-        /// The format of its records.
-        package var format: EventFormat
+    /// Where a topic's records come from.
+    package struct Broker: Sendable, Equatable {
         /// The brokers.
         package var servers: String
+        /// The address of the registry that has the schemas of the records, or nil.
+        package var registryURL: String?
 
-        /// Names a topic.
-        package init(name: String, format: EventFormat, servers: String) {
-            self.name = name
-            self.format = format
+        /// Names a broker.
+        package init(servers: String, registryURL: String?) {
             self.servers = servers
+            self.registryURL = registryURL
         }
     }
 
     /// Returns the text of the file.
     ///
-    /// - Parameter topic: where the records come from, or nil for files.
+    /// - Parameter broker: where the records were read from, or nil for files.
     package static func text(
-        _ model: InferredModel, modelPath: String, storePath: String, topic: Topic? = nil
+        _ model: InferredModel, modelPath: String, storePath: String, broker: Broker? = nil
     ) -> String {
         var lines = [
             "# Inferred. Every other setting has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
             "model: \(InferredText.scalar(modelPath))", "store: { path: \(InferredText.scalar(storePath)) }",
             "notifications: { topic: null }",
         ]
-        if let topic {
+        if let broker {
             lines.append("# Other settings of the client, such as credentials, are not copied.")
-            lines.append("kafka: { bootstrap.servers: \(JSONText.string(topic.servers)) }")
+            lines.append("kafka: { bootstrap.servers: \(JSONText.string(broker.servers)) }")
+            if let url = broker.registryURL { lines.append("schemaRegistry: { url: \(JSONText.string(url)) }") }
         }
-        lines.append(topic == nil ? "files:" : "topics:")
-        for (number, entity) in model.entities.enumerated() where entity.parent == nil {
-            let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
-            lines.append(
-                topic.map { "  - name: \(InferredText.scalar($0.name))" } ?? "  - match: \(InferredText.scalar(file))")
-            if !entity.profile.isTable { lines.append("    format: \((topic?.format ?? .json).rawValue)") }
-            let markers = entity.profile.nullMarkers.sorted().map(InferredText.scalar)
-            if !markers.isEmpty { lines.append("    nullValues: [\(markers.joined(separator: ", "))]") }
-            lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
-            if entity.identityColumn == nil {
-                let template = entity.profile.composite.map { JSONText.string($0.template) }
-                lines.append("        identity: \(template ?? "$row")")
-            }
-            appendColumns(entity, indent: "        ", to: &lines)
-            let children = model.entities.filter { $0.parent == number }
-            if !children.isEmpty { lines.append("        split:") }
-            for child in children { appendSplit(child, to: &lines) }
+        let sources = model.entities.indices.filter { model.entities[$0].parent == nil }
+        for (section, isTopic) in [("files:", false), ("topics:", true)] {
+            let numbers = sources.filter { (model.entities[$0].profile.topic != nil) == isTopic }
+            if !numbers.isEmpty { lines.append(section) }
+            for number in numbers { appendSource(model, number, to: &lines) }
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Says how the records of a file or a topic are read.
+    private static func appendSource(_ model: InferredModel, _ number: Int, to lines: inout [String]) {
+        let entity = model.entities[number]
+        let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
+        let name = entity.profile.topic.map { "name: \(InferredText.scalar($0))" }
+        lines.append("  - " + (name ?? "match: \(InferredText.scalar(file))"))
+        let format: EventFormat = entity.profile.isWrapped ? .connect : .json
+        if !entity.profile.isTable { lines.append("    format: \(format.rawValue)") }
+        let markers = entity.profile.nullMarkers.sorted().map(InferredText.scalar)
+        if !markers.isEmpty { lines.append("    nullValues: [\(markers.joined(separator: ", "))]") }
+        lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
+        if let expression = entity.identityExpression {
+            lines.append("        identity: " + (expression.hasPrefix("$") ? expression : JSONText.string(expression)))
+        }
+        appendColumns(entity, indent: "        ", to: &lines)
+        let children = model.entities.filter { $0.parent == number }
+        if !children.isEmpty { lines.append("        split:") }
+        for child in children { appendSplit(child, to: &lines) }
     }
 
     private static func appendSplit(_ child: InferredModel.Entity, to lines: inout [String]) {
@@ -82,9 +88,11 @@ package enum ConfigurationWriter {
         let aliases = (named + referring).filter { $0.0 != $0.1 }
         if !aliases.isEmpty { lines.append(indent + "aliases:  # column: property") }
         lines += aliases.map { indent + "  \(InferredText.scalar($0.0)): \(InferredText.scalar($0.1))" }
-        let forms = entity.attributes.filter { $0.guess.form != nil }
+        let forms =
+            entity.attributes.compactMap { attribute in attribute.guess.form.map { (attribute.name, $0) } }
+            + entity.relationships.compactMap { relationship in relationship.form.map { (relationship.name, $0) } }
         if !forms.isEmpty { lines.append(indent + "types:") }
-        lines += forms.map { indent + "  \(InferredText.scalar($0.name)): \($0.guess.form ?? "")" }
+        lines += forms.map { indent + "  \(InferredText.scalar($0.0)): \(InferredText.scalar($0.1))" }
         // A column without a name has no other name to be left out by.
         if entity.profile.columns.contains(where: \.name.isEmpty) {
             lines.append(indent + "ignore: [\"*\"]  # a column without a name")

@@ -2,6 +2,8 @@
 package struct EntityProfile: Sendable {
     /// The path of the file.
     package let path: String
+    /// The topic of the records where the file names it, else nil.
+    package let topic: String?
     /// The field that the elements or objects stand in; nil for a file's records.
     package let field: String?
     /// Whether the field holds an object, and never an array.
@@ -18,9 +20,20 @@ package struct EntityProfile: Sendable {
     package var children: [EntityProfile] = []
     /// The columns that identify together where none does alone; none where there are no such.
     package var composite: CompositeIdentity?
+    /// The column whose values come again in later versions of an object; nil where there is none.
+    package var repeated: RepeatedIdentity?
+    /// The records without a value, each of which deletes an object.
+    package var deletions = 0
+    /// Whether records are arrays of events.
+    package var hasArrays = false
+    /// Whether records have the schema wrapper of Kafka Connect.
+    package private(set) var isWrapped = false
+    /// The keys of the records.
+    package private(set) var keys: KeyProfile
 
     /// The name that an entity of these records has.
     var name: String {
+        if let topic, field == nil { return InferredNames.entity(topic) }
         let file = path.split(separator: "/").last.map(String.init) ?? "records"
         return InferredNames.entity(field ?? String(file.prefix { $0 != "." }))
     }
@@ -32,13 +45,16 @@ package struct EntityProfile: Sendable {
 
     /// Makes an empty profile.
     package init(
-        path: String, field: String? = nil, isSingle: Bool = false, isTable: Bool, distinctLimit: Int = 200_000
+        path: String, topic: String? = nil, field: String? = nil, isSingle: Bool = false, isTable: Bool,
+        distinctLimit: Int = 200_000
     ) {
         self.path = path
+        self.topic = topic
         self.field = field
         self.isSingle = isSingle
         self.isTable = isTable
         self.distinctLimit = distinctLimit
+        keys = KeyProfile(distinctLimit: distinctLimit)
     }
 
     /// Makes sure that there is a column, as for a header without rows.
@@ -47,7 +63,7 @@ package struct EntityProfile: Sendable {
         if let number = numbers[name] { return number }
         guard columns.count < Self.columnLimit else { return nil }
         numbers[name] = columns.count
-        columns.append(ColumnProfile(name: name, distinctLimit: distinctLimit))
+        columns.append(ColumnProfile(name: name, isJSON: !isTable, distinctLimit: distinctLimit))
         return columns.count - 1
     }
 
@@ -58,10 +74,19 @@ package struct EntityProfile: Sendable {
     }
 
     /// Takes the fields of a JSON object; objects and arrays of them become children, other nested values stay JSON.
-    package mutating func add(_ json: JSONValue) {
+    package mutating func add(_ json: JSONValue) { add(json, schema: nil) }
+
+    /// Takes the fields of a JSON object whose schema names the meaning of some of them.
+    private mutating func add(_ json: JSONValue, schema: SchemaFields?) {
+        var schema = schema
+        let connect = schema == nil ? nil : try? ConnectValues(depthLimit: 100, maximumBytes: 1 << 20)
         recordCount += 1
         for (key, value) in json.members {
             let name = JSONValue.text(key)
+            if let type = schema?.type(of: key), let (text, shape) = Self.meaning(of: value, type, connect) {
+                add(text, shape, to: name)
+                continue
+            }
             switch value.kind {
             case .null: add("", .empty, to: name)
             case .boolean: add(value.bool == true ? "true" : "false", .boolean, to: name)
@@ -80,6 +105,33 @@ package struct EntityProfile: Sendable {
                 add(text, shape == .text ? .exponent : shape, to: name)
             }
         }
+    }
+
+    /// Takes a record of a topic, or of a file of JSON, without the schema wrapper where it has one.
+    mutating func add(record: JSONValue) {
+        let (payload, schema) = EventDecoder.unwrapped(record)
+        if schema != nil { isWrapped = true }
+        if payload.isNull { deletions += 1 } else { add(payload, schema: SchemaFields(schema)) }
+    }
+
+    /// Takes the key of a record, and the value beside it.
+    mutating func add(key: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
+        keys.add(key, json, beside: value)
+    }
+
+    /// Returns what a value of Kafka Connect means by its schema, as text; nil where that is what JSON says.
+    private static func meaning(
+        of value: JSONValue, _ type: LogicalType, _ connect: ConnectValues?
+    ) -> (String, ValueShape)? {
+        let shape: ValueShape
+        switch type {
+        case .instant: shape = .date
+        case .decimal, .scaledDecimal: shape = .fractionText
+        case .timeOfDay: shape = .text
+        case .plain, .instantText, .json: return nil
+        }
+        guard case .text(let text)? = connect?.value(value, type, for: .string, ValueDecoding()) else { return nil }
+        return (text, shape)
     }
 
     private mutating func addChildren(_ elements: some Sequence<JSONValue>, _ name: String, isSingle: Bool) {

@@ -19,103 +19,201 @@ public struct InferenceError: CodedError, Equatable {
     public var description: String { "\(message). \(remedy)" }
 }
 
-/// Reads a file and gathers the profile of its records; a second time where no column identifies them.
-package enum FileSurvey {
+/// Reads a file and gathers the profiles of its records; a second time where no column identifies them.
+package struct FileSurvey {
+    private let path: String
+    private let recordLimit: Int?
+    private let distinctLimit: Int
+    private let isTable: Bool
+    private let columns: [String]
+    private let parser: JSONParser
+    private let keyParser: JSONParser
+    private var profiles: [EntityProfile] = []
+    /// The number of the profile of a topic's records, by the topic; of a file's own, by nil.
+    private var numbers: [String?: Int] = [:]
+
     /// Surveys a file.
     ///
     /// - Parameters:
     ///   - path: the file's path.
     ///   - recordLimit: the most records that are read; nil for all.
     ///   - distinctLimit: the most distinct values that are remembered for each column.
+    /// - Returns: one profile, or one for each topic that the lines of the file name.
     /// - Throws: ``RecordFileError``, ``InferenceError``, ``JSONError``.
-    package static func read(path: String, recordLimit: Int?, distinctLimit: Int) throws -> EntityProfile {
-        let reader = try RecordFileReader(path: path)
-        let isTable = reader.format == .csv
-        var profile = EntityProfile(path: path, isTable: isTable, distinctLimit: distinctLimit)
-        if isTable { try begin(&profile, reader) }
-        let parser = try JSONParser()
-        try each(reader, recordLimit) { record in
-            if let fault = record.fault {
-                profile.faults["\(fault.code), first at line \(record.line)", default: 0] += 1
-            } else if isTable {
-                add(record, reader.columns, to: &profile)
-            } else {
-                try add(record, parser, to: &profile)
-            }
+    package static func read(path: String, recordLimit: Int?, distinctLimit: Int) throws -> [EntityProfile] {
+        let records = try RecordSurvey(path: path, recordLimit: recordLimit)
+        var survey = try FileSurvey(records.reader, path, recordLimit, distinctLimit)
+        try records.each { try survey.add($0) }
+        try survey.complete()
+        try survey.readAgain()
+        return survey.profiles
+    }
+
+    private init(_ reader: RecordFileReader, _ path: String, _ recordLimit: Int?, _ distinctLimit: Int) throws {
+        (self.path, self.recordLimit, self.distinctLimit) = (path, recordLimit, distinctLimit)
+        isTable = reader.format == .csv
+        columns = reader.columns
+        parser = try JSONParser()
+        keyParser = try JSONParser()
+        guard isTable else { return }
+        if columns.isEmpty {
+            throw InferenceError(
+                "init.empty", "\(path) is empty", remedy: "Name a file with a header row, or leave it out.")
         }
-        guard profile.recordCount > 0 || isTable else {
+        let number = number(of: nil)
+        for name in columns { profiles[number].column(name) }
+    }
+
+    /// The number of the profile of a topic's records, or of the file's own.
+    private mutating func number(of topic: String?) -> Int {
+        if let number = numbers[topic] { return number }
+        // A dead letter of a file names it as its topic, and is read as a record of that file.
+        let original = topic.flatMap(ReplayEngine.path(ofTopic:))
+        numbers[topic] = profiles.count
+        profiles.append(
+            EntityProfile(
+                path: original ?? path, topic: original == nil ? topic : nil, isTable: isTable,
+                distinctLimit: distinctLimit))
+        return profiles.count - 1
+    }
+
+    // MARK: The first pass
+
+    private mutating func add(_ record: SurveyedRecord) throws {
+        let number = number(of: record.topic)
+        if let fault = record.fault {
+            profiles[number].faults["\(fault), first at line \(record.line)", default: 0] += 1
+        } else if isTable {
+            addRow(record, number)
+        } else if let value = record.value {
+            try addJSON(value, record, number)
+        } else {
+            addDeletion(record, number)
+        }
+    }
+
+    private mutating func addRow(_ record: SurveyedRecord, _ number: Int) {
+        profiles[number].recordCount += 1
+        for (name, field) in zip(columns, record.fields) {
+            let text = field.string ?? String(decoding: field.utf8, as: UTF8.self)
+            profiles[number].add(text, text.isEmpty && field.isQuoted ? .empty : ValueShape(text: text), to: name)
+        }
+    }
+
+    private mutating func addDeletion(_ record: SurveyedRecord, _ number: Int) {
+        profiles[number].deletions += 1
+        addKey(of: record, number, beside: nil)
+    }
+
+    private mutating func addKey(of record: SurveyedRecord, _ number: Int, beside value: JSONValue?) {
+        guard let key = record.key, !key.isEmpty else { return }
+        profiles[number].add(key: key, try? keyParser.parse(key).root, beside: value)
+    }
+
+    private mutating func addJSON(
+        _ value: UnsafeRawBufferPointer, _ record: SurveyedRecord, _ number: Int
+    ) throws {
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try parser.parse(value).root
+        } catch {
+            return profiles[number].faults["\(error.code), first at line \(record.line)", default: 0] += 1
+        }
+        if root.isNull, record.topic != nil { return addDeletion(record, number) }
+        if root.kind == .array, root.count > 0, root.elements.allSatisfy({ $0.kind == .object }) {
+            return try addElements(of: root, record, number)
+        }
+        let payload = EventDecoder.unwrapped(root).payload
+        guard root.kind == .object, payload.kind == .object || payload.isNull else {
+            return profiles[number].faults["no JSON object, first at line \(record.line)", default: 0] += 1
+        }
+        try refuse(payload, record)
+        profiles[number].add(record: root)
+        addKey(of: record, number, beside: payload.isNull ? nil : payload)
+    }
+
+    /// Takes a record that is an array of events.
+    private mutating func addElements(of array: JSONValue, _ record: SurveyedRecord, _ number: Int) throws {
+        profiles[number].hasArrays = true
+        for element in array.elements {
+            try refuse(element, record)
+            profiles[number].add(record: element)
+        }
+    }
+
+    /// Refuses records that say themselves what they are.
+    private func refuse(_ record: JSONValue, _ source: SurveyedRecord) throws {
+        let place = "\(path), line \(source.line)"
+        if record.member("specversion") != nil, record.member("type") != nil {
+            throw InferenceError(
+                "init.cloudevents", "\(place): the records are CloudEvents, which need no routes",
+                remedy: "Write a model with their entities and properties. See docs/reference/events.md")
+        }
+        if record.member("tstype") != nil, record.member("payload") != nil, source.topic == nil {
+            throw InferenceError(
+                "init.kcat", "\(place): the line holds a record of a topic, but not as 'kcat -J' writes it",
+                remedy: "Keep kcat's order of fields, with 'topic' first: leave out -S of jq")
+        }
+        guard let envelope = RowEnvelope(record) else { return }
+        throw envelope.error(record, at: place, from: source.topic.map { "the topic \($0)" } ?? "the file")
+    }
+
+    /// Checks that there are records, and leaves out what has none.
+    private mutating func complete() throws {
+        let isEmpty = profiles.allSatisfy { $0.recordCount == 0 }
+        if !isTable, profiles.contains(where: { !$0.faults.isEmpty }),
+            try RecordSurvey.isDocument(path: path, hasRecords: !isEmpty)
+        {
+            throw RecordFileError(.document, path: path, line: 1)
+        }
+        guard isTable || !isEmpty else {
             throw InferenceError(
                 "init.empty", "\(path) holds no records that can be read",
                 remedy: "Name a file with records, or leave it out.")
         }
-        profile.composite = try composite(profile, recordLimit, distinctLimit, parser)
-        return profile
+        guard profiles.count > 1 else { return }
+        let empty = profiles.filter { $0.recordCount == 0 }
+        let kept = profiles.indices.filter { profiles[$0].recordCount > 0 }
+        profiles = kept.map { profiles[$0] }
+        numbers = numbers.compactMapValues { kept.firstIndex(of: $0) }
+        for profile in empty {
+            profiles[0].faults.merge(profile.faults) { $0 + $1 }
+            guard profile.deletions > 0, let topic = profile.topic else { continue }
+            profiles[0].faults["the topic \(topic) has no values", default: 0] += profile.deletions
+        }
     }
 
-    private static func each(
-        _ reader: RecordFileReader, _ recordLimit: Int?, _ body: (FileRecord) throws -> Void
-    ) throws {
-        while try recordLimit.map({ reader.recordNumber < $0 }) ?? true && reader.next(body) {}
-    }
+    // MARK: The second pass
 
-    /// Reads the file once more for columns that identify together.
-    private static func composite(
-        _ profile: EntityProfile, _ recordLimit: Int?, _ distinctLimit: Int, _ parser: JSONParser
-    ) throws -> CompositeIdentity? {
-        var finder = CompositeFinder(profile, distinctLimit: distinctLimit)
-        if !finder.isOpen { return nil }
-        let reader = try RecordFileReader(path: profile.path)
-        let places = finder.names.map { reader.columns.firstIndex(of: $0) ?? 0 }
-        try each(reader, recordLimit) { record in
-            guard finder.isOpen, record.fault == nil else { return }
-            if profile.isTable {
-                finder.add(places.map { $0 < record.fields.count ? record.fields[$0].string ?? "" : "" })
-            } else {
-                try? parser.withValue(of: record.value) { json in
-                    if json.kind == .object { finder.add(finder.names.map { text(json.member(named: $0)) }) }
+    /// Finds columns that identify together, and versions of objects, where no column identifies alone.
+    private mutating func readAgain() throws {
+        var composites = profiles.map { CompositeFinder($0, distinctLimit: distinctLimit) }
+        var versions = profiles.map { VersionFinder($0, distinctLimit: distinctLimit) }
+        guard composites.contains(where: \.isOpen) || versions.contains(where: { !$0.names.isEmpty }) else { return }
+        let places = Dictionary(columns.enumerated().map { ($1, $0) }) { first, _ in first }
+        try RecordSurvey(path: path, recordLimit: recordLimit).each { record in
+            guard record.fault == nil, let value = record.value, let number = numbers[record.topic] else { return }
+            func take(_ text: (String) -> String) {
+                if composites[number].isOpen { composites[number].add(composites[number].names.map(text)) }
+                if versions[number].names.isEmpty { return }
+                versions[number].add(versions[number].names.map(text), content: value.fnv1a)
+            }
+            if isTable {
+                take { name in places[name].flatMap { $0 < record.fields.count ? record.fields[$0].string : nil } ?? ""
                 }
+            } else if let root = try? parser.parse(value).root {
+                for event in root.kind == .array ? Array(root.elements) : [EventDecoder.unwrapped(root).payload]
+                where event.kind == .object { take { Self.text(event.member(named: $0)) ?? "" } }
             }
         }
-        return finder.result
-    }
-
-    /// The text that a template makes of a value.
-    private static func text(_ json: JSONValue?) -> String {
-        json.flatMap { $0.string ?? RouteConfiguration.ValueForm.text(ofNumber: $0) } ?? ""
-    }
-
-    private static func begin(_ profile: inout EntityProfile, _ reader: RecordFileReader) throws {
-        guard !reader.columns.isEmpty else {
-            throw InferenceError(
-                "init.empty", "\(reader.path) is empty", remedy: "Name a file with a header row, or leave it out.")
-        }
-        for name in reader.columns { profile.column(name) }
-    }
-
-    private static func add(_ record: FileRecord, _ columns: [String], to profile: inout EntityProfile) {
-        profile.recordCount += 1
-        for (name, field) in zip(columns, record.fields) {
-            let text = field.string ?? String(decoding: field.utf8, as: UTF8.self)
-            profile.add(text, text.isEmpty && field.isQuoted ? .empty : ValueShape(text: text), to: name)
+        for number in profiles.indices {
+            profiles[number].composite = composites[number].result
+            profiles[number].repeated = versions[number].result
         }
     }
 
-    private static func add(_ record: FileRecord, _ parser: JSONParser, to profile: inout EntityProfile) throws {
-        do {
-            try parser.withValue(of: record.value) { json in
-                guard json.kind == .object else {
-                    return profile.faults["no JSON object, first at line \(record.line)", default: 0] += 1
-                }
-                if json.member("specversion") != nil, json.member("type") != nil {
-                    throw InferenceError(
-                        "init.cloudevents",
-                        "\(profile.path), line \(record.line): the records are CloudEvents, which need no routes",
-                        remedy: "Write a model with their entities and properties.")
-                }
-                profile.add(json)
-            }
-        } catch let error as JSONError {
-            profile.faults["\(error.code), first at line \(record.line)", default: 0] += 1
-        }
+    /// The text that a template makes of a value; nil where it is none.
+    static func text(_ json: JSONValue?) -> String? {
+        json.flatMap { $0.string ?? RouteConfiguration.ValueForm.text(ofNumber: $0) }
     }
 }

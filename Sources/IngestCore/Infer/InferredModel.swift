@@ -22,6 +22,8 @@ package struct InferredModel: Sendable {
         package var column: String?
         /// The entity that it leads to.
         package var destination: String
+        /// The form that a route has to name for the column, or nil.
+        package var form: String?
         /// The relationship that leads back.
         package var inverse: String
         /// Whether it leads to many.
@@ -44,6 +46,11 @@ package struct InferredModel: Sendable {
         package var identityReason = ""
         /// The number of the column with the identity, or nil.
         package var identityColumn: Int?
+        /// The route's expression of the identity where no column holds it, or where a record without a value has it in
+        /// another form; nil for nested objects.
+        package var identityExpression: String?
+        /// The attribute that orders the versions of an object, or nil.
+        package var version: String?
         /// The number of the entity whose records hold the array or object, or nil.
         package var parent: Int?
         /// The relationship between the two that the split names: its own, or of an object in a field the parent's.
@@ -56,34 +63,6 @@ package struct InferredModel: Sendable {
         /// Whether its objects stand one in a record, and a record's identity is theirs.
         var isPart: Bool { profile.isSingle && identityColumn == nil }
 
-        init(name: String, profile: EntityProfile, parent: Int? = nil) {
-            self.name = name
-            self.profile = profile
-            self.parent = parent
-        }
-
-        /// The number of the column that identifies best, or nil.
-        var bestIdentity: Int? {
-            profile.columns.indices.map { (column: $0, score: score($0)) }.filter { $0.score > 0 }
-                .max { ($0.score, $1.column) < ($1.score, $0.column) }?.column
-        }
-
-        /// Tells how well a column identifies; 0 where it cannot.
-        private func score(_ number: Int) -> Int {
-            let column = profile.columns[number]
-            let type = ColumnGuess(column).type
-            // An object that several records hold has its identity as often.
-            guard profile.isComplete(column), profile.isSingle || !column.hasRepeats, !column.name.isEmpty,
-                column.maximumLength <= 200, [.string, .integer64, .uuid].contains(type)
-            else { return 0 }
-            let name = InferredNames.folded(column.name)
-            let own = InferredNames.folded(self.name)
-            if ["id", "uuid", own + "id"].contains(name) { return 4 }
-            if profile.isSingle { return 0 }
-            if ["id", "key", "code", "uuid", "number"].contains(where: name.hasSuffix) || name == own { return 3 }
-            if number == 0, profile.field == nil, profile.recordCount > 1 { return type == .string ? 2 : 1 }
-            return 0
-        }
     }
 
     /// The entities, each before those of its nested arrays.
@@ -102,6 +81,7 @@ package struct InferredModel: Sendable {
         self.isComplete = isComplete
         for profile in profiles { append(profile, parent: nil) }
         for number in entities.indices { identify(number) }
+        for number in entities.indices { noteWrapped(number) }
         references = ReferenceFinder.find(
             entities.map { .init(name: $0.name, profile: $0.profile, identity: $0.identityColumn) })
         for number in entities.indices { addAttributes(number) }
@@ -119,43 +99,16 @@ package struct InferredModel: Sendable {
         for child in children { append(child, parent: number) }
     }
 
-    // MARK: - Identities
-
-    private mutating func identify(_ number: Int) {
+    /// Notes an array that is all there is to a file: its objects are likely the records.
+    private mutating func noteWrapped(_ number: Int) {
         let entity = entities[number]
-        guard let found = entity.bestIdentity else { return identifyWithoutColumn(number) }
-        let column = entity.profile.columns[found]
-        entities[number].identityColumn = found
-        entities[number].identityReason =
-            entity.profile.isSingle
-            ? "the objects' own identity; equal ones are one object"
-            : "each of \(column.valueCount) records has another value"
-        if column.isBeyondLimit {
-            warnings.append(
-                "\(entity.name): '\(column.name)' identifies; no repetition was seen, but only the first "
-                    + "\(column.hashes.count) values were compared")
-        }
-    }
-
-    private mutating func identifyWithoutColumn(_ number: Int) {
-        let entity = entities[number]
-        if let composite = entity.profile.composite {
-            let names = composite.columns.map { "'\($0)'" }.joined(separator: ", ")
-            entities[number].identityReason = "no column identifies alone; no two records share \(names)"
-            warnings.append(
-                "\(entity.name): \(names) identify together"
-                    + (composite.isCertain ? ", in this file" : "; only the first values were compared")
-                    + ". References to it need the same template")
-        } else if entity.isPart {
-            entities[number].identityReason = "no field identifies: the identity of the record around it"
-        } else if entity.parent != nil {
-            entities[number].identityReason = "no field identifies: the parent's identity and the place in the array"
-        } else {
-            entities[number].identityReason = "no column identifies: the record's number in the file"
-            warnings.append(
-                "\(entity.name): no column identifies a record, so its number in the file does; a later file with other "
-                    + "rows in these places changes these objects")
-        }
+        guard let parent = entity.parent, !entity.profile.isSingle, entity.profile.recordCount > 1,
+            entities[parent].parent == nil, entities[parent].profile.recordCount == 1,
+            let field = entity.profile.field
+        else { return }
+        warnings.append(
+            "\(entities[parent].name): the file holds one record around the array '\(field)'. To make records of its objects: "
+                + "jq -c '.\(InferredText.path(field))[]' \(entity.profile.path) > records.jsonl")
     }
 
     // MARK: - Properties
@@ -175,6 +128,7 @@ package struct InferredModel: Sendable {
                 ? entities[number].identity
                 : InferredNames.unused(InferredNames.property(column.name, number: index + 1), used)
             used.insert(name)
+            if index == entity.versionColumn { entities[number].version = name }
             let guess = ColumnGuess(column)
             if let warning = guess.warning { warnings.append("\(entity.name).\(name): \(warning)") }
             entities[number].attributes.append(
@@ -192,12 +146,15 @@ package struct InferredModel: Sendable {
             return
         }
         let taken = Set(entity.profile.columns.map { InferredNames.property($0.name) })
-        let isNumbered = entity.parent == nil && entity.profile.composite == nil
-        let name = InferredNames.unused(isNumbered ? "row" : entity.parent == nil ? "identifier" : "id", taken)
+        let isNumbered = entity.identityExpression == "$row"
+        let isKey = entity.identityExpression?.hasPrefix("$key") == true
+        let name = isNumbered ? "row" : isKey ? "key" : entity.parent == nil ? "identifier" : "id"
         let type: AttributeType = isNumbered ? .integer64 : .string
-        entities[number].identity = name
+        entities[number].identity = InferredNames.unused(name, taken)
         entities[number].attributes = [
-            .init(name: name, guess: ColumnGuess(type: type, reason: entity.identityReason), isOptional: false)
+            .init(
+                name: entities[number].identity, guess: ColumnGuess(type: type, reason: entity.identityReason),
+                isOptional: false)
         ]
     }
 
@@ -212,7 +169,9 @@ package struct InferredModel: Sendable {
         inverse = InferredNames.unused(inverse, usedNames(reference.destination).union([name]))
         let share = "\(reference.resolved) of \(reference.total) distinct values are identities of \(destination)"
         entities[reference.entity].relationships.append(
-            .init(name: name, column: column.name, destination: destination, inverse: inverse, reason: share))
+            .init(
+                name: name, column: column.name, destination: destination, form: ColumnGuess(column).form,
+                inverse: inverse, reason: share))
         entities[reference.destination].relationships.append(
             .init(
                 name: inverse, destination: entities[reference.entity].name, inverse: name, isToMany: true,

@@ -23,6 +23,9 @@ package enum ModelWriter {
         lines.append(
             "    identity: \(InferredText.scalar(entity.identity))  "
                 + InferredText.comment(entity.identityReason))
+        if let version = entity.version {
+            lines.append("    version: \(InferredText.scalar(version))  # an older record changes nothing")
+        }
         lines.append("    attributes:")
         for attribute in entity.attributes {
             var parts = ["type: \(attribute.guess.type.rawValue)"]

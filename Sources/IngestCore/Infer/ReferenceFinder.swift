@@ -22,13 +22,6 @@ package enum ReferenceFinder {
         package let profile: EntityProfile
         /// The number of the column with the identity; nil where records are numbered.
         package let identity: Int?
-
-        /// Makes a candidate.
-        package init(name: String, profile: EntityProfile, identity: Int?) {
-            self.name = name
-            self.profile = profile
-            self.identity = identity
-        }
     }
 
     /// Finds the references between entities; a column has one at most, the one that resolves most values.

@@ -3,23 +3,18 @@ import KafkaClient
 import Logging
 import ObjectGraph
 
-/// Copies the first records of a topic into a file of JSON lines, for a survey.
+/// Copies the first records of a topic into a file of lines such as those of `kcat -J`, for a survey.
 package final class TopicSample {
     /// The records that were read.
     package struct Summary: Sendable, Equatable {
-        /// The records that the file holds.
+        /// The records with a value that the file holds.
         package var records = 0
         /// The records that are no JSON objects.
         package var unreadable = 0
-        /// The records without a value.
+        /// The records without a value, which the file holds too.
         package var deletions = 0
-        /// Whether all of them have the schema wrapper of Kafka Connect.
-        package var isWrapped = false
         /// Whether the topic has more.
         package var hasMore = false
-
-        /// The format of the topic in a configuration.
-        package var format: EventFormat { isWrapped ? .connect : .json }
     }
 
     /// How long a broker that gives nothing is waited for.
@@ -31,7 +26,8 @@ package final class TopicSample {
     private let contents: RecordContents
     private var output: [UInt8] = []
     private var summary = Summary()
-    private var wrapped = 0
+    /// Why the first unreadable record is that.
+    private var reason: String?
 
     private init(topic: String, recordLimit: Int, _ configuration: WorkerConfiguration) throws {
         self.topic = topic
@@ -51,11 +47,11 @@ package final class TopicSample {
         guard sample.summary.records > 0 else {
             throw InferenceError(
                 "init.topic",
-                "The topic \(topic) holds no JSON objects, only \(counted(sample.summary.unreadable, "other record"))",
+                "The topic \(topic) holds no JSON objects, only \(counted(sample.summary.unreadable, "other record"))"
+                    + (sample.reason.map { ". The first: \($0)" } ?? ""),
                 remedy: "Name a topic with JSON, or one that has records")
         }
         try Data(sample.output).write(to: URL(filePath: path), options: .atomic)
-        sample.summary.isWrapped = sample.wrapped == sample.summary.records
         return sample.summary
     }
 
@@ -96,34 +92,26 @@ package final class TopicSample {
     }
 
     private func take(_ record: ConsumedRecord) throws {
-        var source = ConsumerWorker.source(record, record.topicPartition)
-        // A survey looks at values only.
-        source.key = nil
-        let taken: Result<Void, any Error>
         do throws(DecodeError) {
-            taken = try contents.plain(source) { plain throws(DecodeError) in
-                Result { try take(value: plain.value) }
-            }
+            try contents.plain(ConsumerWorker.source(record, record.topicPartition), keep)
         } catch {
             if error.isRetriable { throw error }
-            return summary.unreadable += 1
+            reason = reason ?? error.message
+            summary.unreadable += 1
         }
-        try taken.get()
     }
 
-    private func take(value: UnsafeRawBufferPointer?) throws {
-        guard let value else { return summary.deletions += 1 }
-        guard let root = try? parser.parse(value).root, root.kind == .object else { return summary.unreadable += 1 }
-        let (payload, schema) = EventDecoder.unwrapped(root)
-        if payload.isNull { return summary.deletions += 1 }
-        if payload.member("op") != nil, payload.member("source") != nil {
-            throw InferenceError(
-                "init.debezium", "The topic \(topic) holds change events of Debezium, which need no inferred routes",
-                remedy: "Give it 'format: debezium', and write a model with the tables' entities")
+    private func keep(_ record: SourceRecord) {
+        guard let line = RecordLine.text(of: record) else { return summary.unreadable += 1 }
+        if let value = record.value {
+            guard let root = try? parser.parse(value).root, [.object, .array].contains(root.kind) else {
+                return summary.unreadable += 1
+            }
+            if EventDecoder.unwrapped(root).payload.isNull { summary.deletions += 1 } else { summary.records += 1 }
+        } else {
+            summary.deletions += 1
         }
-        payload.serialize(into: &output)
+        output += line.utf8
         output.append(UInt8(ascii: "\n"))
-        summary.records += 1
-        if schema != nil { wrapped += 1 }
     }
 }

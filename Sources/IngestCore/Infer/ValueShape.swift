@@ -18,8 +18,14 @@ package enum ValueShape: String, Sendable, CaseIterable {
     case date
     /// An ISO-8601 date with a time and no offset, which names no instant.
     case localDate
-    /// A date with slashes or dots, such as `31.12.2025`.
+    /// A date of a form that a route can state, such as `31.12.2025`.
     case foreignDate
+    /// A whole number that JSON writes as text.
+    case integerText
+    /// A number with a fraction that JSON writes as text.
+    case fractionText
+    /// A number with a comma, such as `1.234,50`, which nothing reads as a number.
+    case commaNumber
     /// A UUID with hyphens.
     case uuid
     /// Any other text.
@@ -49,7 +55,40 @@ package enum ValueShape: String, Sendable, CaseIterable {
 
     /// Recognises a text of JSON, in which numbers and booleans are no texts.
     package init(jsonText text: String) {
-        self = text.isEmpty ? .text : Self.words(text)
+        switch Self.number(text) {
+        case .integer?: self = .integerText
+        // Without a point it is a whole number beyond 64 bits.
+        case .fraction?: self = text.utf8.contains(0x2E) ? .fractionText : .integerText
+        default: self = text.isEmpty ? .text : Self.words(text)
+        }
+    }
+
+    /// Whether it is a number, written as such or as text.
+    var isNumber: Bool { [.integer, .fraction, .exponent, .integerText, .fractionText].contains(self) }
+
+    /// Whether JSON has it as a text.
+    var isText: Bool {
+        [.date, .localDate, .foreignDate, .integerText, .fractionText, .commaNumber, .uuid, .text].contains(self)
+    }
+
+    /// The name of the form in comments and output.
+    package var words: String {
+        switch self {
+        case .empty, .nullMarker: "missing"
+        case .integer: "whole numbers"
+        case .fraction: "numbers"
+        case .exponent: "numbers with an exponent"
+        case .boolean: "true or false"
+        case .date: "dates"
+        case .localDate: "dates without an offset"
+        case .foreignDate: "dates of another form than ISO 8601"
+        case .integerText: "whole numbers as text"
+        case .fractionText: "numbers as text"
+        case .commaNumber: "numbers with a comma"
+        case .uuid: "UUIDs"
+        case .text: "texts"
+        case .nested: "nested JSON"
+        }
     }
 
     private static func words(_ text: String) -> ValueShape {
@@ -59,15 +98,20 @@ package enum ValueShape: String, Sendable, CaseIterable {
             if Timestamp.microseconds(text) != nil { return .date }
             if Timestamp.microseconds(text, assumesUTC: true) != nil { return .localDate }
         }
-        if isDigit, isForeignDate(text) { return .foreignDate }
+        if isDigit, DateForms.canRead(text) { return .foreignDate }
+        if isCommaNumber(text) { return .commaNumber }
         if text.utf8.count == 36, UUIDText.bytes(text) != nil { return .uuid }
         return .text
     }
 
-    private static func isForeignDate(_ text: String) -> Bool {
-        let parts = text.split(separator: " ").first?.split(whereSeparator: { $0 == "/" || $0 == "." }) ?? []
-        return parts.count == 3 && parts.allSatisfy { Int($0) != nil && $0.count <= 4 }
-            && parts.contains { $0.count == 4 }
+    /// Tells whether a text is a number with a comma before its fraction, or between its groups of three digits.
+    private static func isCommaNumber(_ text: String) -> Bool {
+        guard text.utf8.contains(0x2C) else { return false }
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        let groups = digits.split(omittingEmptySubsequences: false) { $0 == "," || $0 == "." }
+        return groups.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+            && groups.dropFirst().dropLast().allSatisfy { $0.count == 3 }
+            && (groups.count == 2 || groups[0].count <= 3)
     }
 
     private static func number(_ text: String) -> ValueShape? {

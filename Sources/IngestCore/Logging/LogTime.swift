@@ -1,20 +1,10 @@
-import ObjectGraph
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import ObjectGraph
 
 /// Is a time of day in UTC, to the millisecond.
 package struct LogTime: Sendable, Equatable, CustomStringConvertible {
     /// Milliseconds since 1970 UTC.
     package let milliseconds: Int64
-
-    /// Creates a time.
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
 
     /// Reads the system's clock.
     package static let current: @Sendable () -> LogTime = {

@@ -1,23 +1,12 @@
 import KafkaClient
-import Synchronization
 
 /// Sends notifications to a topic, each by itself, in their order.
 ///
-/// A later notification never reaches readers before an earlier one. The sink keeps notifications on their way, however
-/// long the broker is away, and does not send them a second time. After a refusal it gives up the producer with all
-/// that it holds. So no later notification is delivered before the refused one.
+/// A later notification never reaches readers before an earlier one. After a refusal the sink gives up the producer with
+/// all that it holds. So no later notification is delivered before the refused one.
 package final class KafkaNotificationSink: NotificationSink {
-    private struct State: Sendable {
-        var producer: Producer?
-        /// The notifications that the producer holds and may not have delivered.
-        var underway: [ChangeNotification] = []
-    }
-
-    private let configuration: KafkaConfiguration
+    private let sink: KafkaRecordSink
     private let topic: String
-    private let timeoutMilliseconds: Int
-    private let state: Mutex<State>
-    private let isStopping = Atomic<Bool>(false)
 
     /// Makes a sink with a producer of its own.
     ///
@@ -28,16 +17,12 @@ package final class KafkaNotificationSink: NotificationSink {
     /// - Throws: `KafkaError` where a property is unknown or refused.
     package init(configuration: KafkaConfiguration, topic: String, timeoutMilliseconds: Int = 10_000) throws {
         var configuration = configuration
-        // A notification that expired in the queue while the one behind it is sent would come too late for readers that
-        // pass over older tokens. So none expires; nor does the library go on behind one that the broker refused.
-        configuration["message.timeout.ms"] = configuration["message.timeout.ms"] ?? "0"
+        // The library does not go on behind a notification that the broker refused: readers pass over older tokens.
         if configuration["enable.idempotence"] ?? "true" == "true" {
             configuration["enable.gapless.guarantee"] = configuration["enable.gapless.guarantee"] ?? "true"
         }
-        self.configuration = configuration
         self.topic = topic
-        self.timeoutMilliseconds = timeoutMilliseconds
-        state = Mutex(State(producer: try Producer(configuration: configuration)))
+        sink = try KafkaRecordSink(configuration: configuration, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     /// Sends notifications and waits until all are delivered; those without a key go to partition 0.
@@ -46,50 +31,14 @@ package final class KafkaNotificationSink: NotificationSink {
     ///
     /// - Throws: `KafkaError` where one was refused or not delivered in time.
     package func deliver(_ notifications: [ChangeNotification]) throws {
-        try state.withLock { state in
-            do {
-                try deliver(notifications, &state)
-            } catch let error as KafkaError where error.code == .timedOut {
-                throw state.producer?.explain(error) ?? error
-            } catch {
-                Self.drop(&state)
-                throw error
-            }
-        }
-    }
-
-    private func deliver(_ notifications: [ChangeNotification], _ state: inout State) throws {
-        let producer = try state.producer ?? Producer(configuration: configuration)
-        state.producer = producer
-        var rest = notifications[...]
-        if !state.underway.isEmpty {
-            try flush(producer)
-            if notifications.starts(with: state.underway) { rest = rest.dropFirst(state.underway.count) }
-            state.underway = []
-        }
-        for notification in rest {
-            try producer.enqueue(notification.record(topic: topic), makingRoom: { try flush(producer) })
-            state.underway.append(notification)
-        }
-        try flush(producer)
-        state.underway = []
-    }
-
-    private static func drop(_ state: inout State) {
-        try? state.producer?.close(timeoutMilliseconds: 0)
-        state.producer = nil
-        state.underway = []
+        try sink.deliver(notifications.map { $0.record(topic: topic) })
     }
 
     /// Shortens what is left of a wait for the broker to two seconds.
-    package func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+    package func prepareToStop() { sink.prepareToStop() }
 
     /// Gives up what is not delivered; it is sent again by the next worker.
-    package func close() { state.withLock { Self.drop(&$0) } }
-
-    private func flush(_ producer: Producer) throws {
-        try producer.flush(timeoutMilliseconds: timeoutMilliseconds) { isStopping.load(ordering: .acquiring) }
-    }
+    package func close() { sink.close() }
 }
 
 extension ChangeNotification {

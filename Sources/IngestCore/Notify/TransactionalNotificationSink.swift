@@ -14,7 +14,8 @@ package final class TransactionalNotificationSink: NotificationSink {
     private let configuration: KafkaConfiguration
     private let topic: String
     private let group: String
-    private let timeoutMilliseconds: Int
+    /// How long a step may take.
+    private static let timeoutMilliseconds = 10_000
     private let admin: Admin
     private let state = Mutex(State())
     private let isStopping = Atomic<Bool>(false)
@@ -27,11 +28,9 @@ package final class TransactionalNotificationSink: NotificationSink {
     ///   - transactionalID: the name under which the broker knows this sink; a second one of that name ends the first.
     ///   - group: the consumer group whose offset is the last token of the store; nil where the name itself is of one
     ///     store alone.
-    ///   - timeoutMilliseconds: how long a step may take.
     /// - Throws: `KafkaError` where a property is unknown or refused.
     package init(
-        configuration: KafkaConfiguration, topic: String, transactionalID: String, group: String? = nil,
-        timeoutMilliseconds: Int = 10_000
+        configuration: KafkaConfiguration, topic: String, transactionalID: String, group: String? = nil
     ) throws {
         admin = try Admin(configuration: configuration)
         var configuration = configuration
@@ -39,7 +38,6 @@ package final class TransactionalNotificationSink: NotificationSink {
         self.configuration = configuration
         self.topic = topic
         self.group = group ?? transactionalID
-        self.timeoutMilliseconds = timeoutMilliseconds
         // Its properties are checked at the start, like those of the other clients.
         try Producer(configuration: configuration).close(timeoutMilliseconds: 0)
     }
@@ -93,7 +91,7 @@ package final class TransactionalNotificationSink: NotificationSink {
     package func close() { state.withLock { Self.drop(&$0) } }
 
     private var remainingMilliseconds: Int {
-        isStopping.load(ordering: .acquiring) ? min(2000, timeoutMilliseconds) : timeoutMilliseconds
+        isStopping.load(ordering: .acquiring) ? 2000 : Self.timeoutMilliseconds
     }
 
     /// Returns the producer, made ready: whatever another of its name left open is aborted by then.

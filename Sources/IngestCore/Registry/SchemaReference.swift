@@ -84,6 +84,11 @@ struct RegisteredContent {
 
     private static func number(_ bytes: some Sequence<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 
+    /// Tells whether a header names a schema.
+    static func names(_ header: RecordHeader) -> Bool {
+        [Part.key.headerName, Part.value.headerName].contains(header.name)
+    }
+
     /// The bytes that the serialiser wrote for the schema to read.
     var bytes: [UInt8] { prefix + content }
 }

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#endif
 
 /// A stream of bytes.
 protocol ByteSource: AnyObject {

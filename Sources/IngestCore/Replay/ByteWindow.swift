@@ -1,6 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#endif
 
 /// A window on a stream of bytes that holds at least the record being scanned.
 ///

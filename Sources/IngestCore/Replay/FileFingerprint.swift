@@ -12,7 +12,7 @@ package struct FileFingerprint: Hashable, Sendable, CustomStringConvertible {
 
     init(_ bytes: some Collection<UInt8>) {
         byteCount = bytes.count
-        hash = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        hash = bytes.fnv1a
     }
 
     /// Reads a fingerprint back from its description; nil where the text is none.

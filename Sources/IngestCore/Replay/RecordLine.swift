@@ -43,6 +43,22 @@ struct RecordLine {
 
     // MARK: kcat
 
+    /// Writes a record as `kcat -J` does, without the headers that name a schema, for its value is plain; nil where that is
+    /// no text. A key or a header that is no text is null.
+    static func text(of record: SourceRecord) -> String? {
+        func json(_ bytes: (some Sequence<UInt8>)?) -> String {
+            bytes.flatMap { String(validating: $0, as: UTF8.self) }.map { JSONText.string($0) } ?? "null"
+        }
+        let payload = json(record.value)
+        if payload == "null", record.value != nil { return nil }
+        let headers = record.headers.filter { !RegisteredContent.names($0) }
+            .map { "\(JSONText.string($0.name)),\(json($0.value))" }.joined(separator: ",")
+        let place = record.place
+        return "{\"topic\":\(JSONText.string(place.topic)),\"partition\":\(place.partition),\"offset\":\(place.offset)"
+            + ",\"tstype\":\"create\",\"ts\":\(record.timestampMilliseconds.map { "\($0)" } ?? "null")"
+            + ",\"headers\":[\(headers)],\"key\":\(json(record.key)),\"payload\":\(payload)}"
+    }
+
     private static let beginning = Array("\"topic\"".utf8)
     private static let mark = Array("\"tstype\"".utf8)
     /// The mark stands behind a topic's name, a partition and an offset.

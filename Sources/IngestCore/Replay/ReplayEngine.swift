@@ -188,7 +188,7 @@ extension WorkerConfiguration {
             let patterns = file.match.split(separator: "/")
             guard patterns.count <= parts.count else { return false }
             return zip(patterns, parts.suffix(patterns.count)).allSatisfy {
-                NamePattern.matches(String($0), String($1))
+                TextPatterns.matches(String($1), like: String($0))
             }
         }
     }
@@ -200,32 +200,5 @@ extension WorkerConfiguration {
         try RecordFileReader(
             path: path, delimiter: mapping?.delimiter, quote: mapping?.quote ?? .double,
             maximumRecordBytes: limits.maxRecordBytes)
-    }
-}
-
-/// Patterns for file names: `*` stands for any characters, `?` for one.
-enum NamePattern {
-    static func matches(_ pattern: String, _ name: String) -> Bool {
-        let pattern = Array(pattern)
-        let name = Array(name)
-        var (patternIndex, nameIndex) = (0, 0)
-        // Where the last star stood, and how much of the name it takes.
-        var star: (pattern: Int, name: Int)?
-        while nameIndex < name.count {
-            if patternIndex < pattern.count, pattern[patternIndex] == "?" || pattern[patternIndex] == name[nameIndex] {
-                patternIndex += 1
-                nameIndex += 1
-            } else if patternIndex < pattern.count, pattern[patternIndex] == "*" {
-                star = (patternIndex, nameIndex)
-                patternIndex += 1
-            } else if let last = star {
-                patternIndex = last.pattern + 1
-                nameIndex = last.name + 1
-                star = (last.pattern, nameIndex)
-            } else {
-                return false
-            }
-        }
-        return pattern[patternIndex...].allSatisfy { $0 == "*" }
     }
 }

@@ -53,12 +53,12 @@ package final class ReplaySender {
                     return
                 }
                 if let record = try heldRecord(file, path: path) {
-                    return try producer.enqueue(record, makingRoom: flush)
+                    return try enqueue(record, from: "\(path) line \(file.line)")
                 }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: false)
                 let event = try? decoder.decode(source)
                 let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](file.value))
-                try producer.enqueue(record, makingRoom: flush)
+                try enqueue(record, from: "\(path) line \(file.line)")
             }
             if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
                 onProgress(
@@ -84,8 +84,20 @@ package final class ReplaySender {
         let json: String
         do { json = try rows.json(file, columns: columns) } catch { throw halt(error.message) }
         let event = try? rows.decode(file, ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: true))
-        try producer.enqueue(
-            ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](json.utf8)), makingRoom: flush)
+        let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](json.utf8))
+        try enqueue(record, from: "\(path) line \(file.line)")
+    }
+
+    /// Queues a record that stands at a place of a file.
+    private func enqueue(_ record: ProducerRecord, from place: @autoclosure () -> String) throws {
+        do {
+            try producer.enqueue(record, makingRoom: flush)
+        } catch let error as KafkaError where error.code == .messageTooLarge && error.topicPartition?.partition == -1 {
+            // The client itself refuses this record. A refusal of the broker names the partition of an earlier one.
+            throw IngestPipeline.Halt(
+                location: place(), message: "the record is larger than the client sends (kafka.message.max.bytes)",
+                remedy: "Raise kafka.message.max.bytes and the topic's max.message.bytes, or take the record out")
+        }
     }
 
     /// Returns the record that a line holds; nil of any other line, and of a line that lacks something.

@@ -47,7 +47,7 @@ package final class TopicReplay {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let isStopping: () -> Bool
-    private let now: () -> Double
+    private let now: () -> Double = HealthMonitor.monotonicSeconds
     private var readings: [TopicPartition: Reading] = [:]
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
@@ -66,16 +66,14 @@ package final class TopicReplay {
     ///   - configuration: the client, the topics with their routes, and the partitions that are wanted.
     ///   - logger: where the client's reports go.
     ///   - isStopping: asked between batches; true ends the replay after a last commit.
-    ///   - now: a monotonic clock in seconds.
     package init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
-        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+        isStopping: @escaping () -> Bool = { false }
     ) {
         self.pipeline = pipeline
         self.configuration = configuration
         self.logger = logger
         self.isStopping = isStopping
-        self.now = now
     }
 
     /// Replays a topic; `kafka.partitions` limits it to these partitions.
@@ -128,12 +126,14 @@ package final class TopicReplay {
                 remedy: "Correct --from-offset")
         }
         return try partitions.map { partition in
-            let next = known[partition.partition]?.nextOffset
+            let position = known[partition.partition]
+            let next = position?.nextOffset
             if request.start == .stored { starts[partition] = next }
             let mark = marks[partition.partition]
             return try PartitionSpan(
                 partition, asked: starts[partition], end: request.end,
                 broker: watermarks[partition] ?? Watermarks(low: 0, high: 0), known: next,
+                last: position.flatMap { LastRecord($0) }?.offset,
                 isResumption: mark != nil && mark?.detail == request.mark)
         }
     }

@@ -107,9 +107,11 @@ struct PartitionSpan: Sendable, Equatable {
     /// - Parameters:
     ///   - asked: the offset that the request's start means in this partition; nil is the oldest record.
     ///   - known: the next offset in the store, or nil where the store does not know the partition.
+    ///   - last: the offset of the store's last record; nil is the one right before `known`.
     ///   - isResumption: whether the store holds the mark of this request.
     init(
-        _ partition: TopicPartition, asked: Int64?, end: Int64?, broker: Watermarks, known: Int64?, isResumption: Bool
+        _ partition: TopicPartition, asked: Int64?, end: Int64?, broker: Watermarks, known: Int64?, last: Int64? = nil,
+        isResumption: Bool
     ) throws(TopicReplayError) {
         self.partition = partition
         self.asked = asked ?? broker.low
@@ -134,7 +136,7 @@ struct PartitionSpan: Sendable, Equatable {
                 remedy: goesOn)
         }
         start = isResumption ? known ?? first : first
-        looksBack = known == start && start > broker.low
+        looksBack = known == start && (last ?? start - 1) >= broker.low
         if start < broker.low, start < self.end {
             throw TopicReplayError(
                 .gone,

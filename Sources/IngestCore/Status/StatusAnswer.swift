@@ -50,25 +50,27 @@ struct StatusAnswer {
 
     /// The report as a JSON object.
     var json: String {
-        let passed = checks.map { "\(JSONText.string($0.name)):\($0.isOK)" }
-        let byCode = deadLettersByCode.map { "\(JSONText.string($0.value)):\(Int($0.number))" }
-        let failures = checks.filter { !$0.isOK }.map {
-            "{\"check\":\(JSONText.string($0.name)),\"reason\":\(JSONText.string($0.reason ?? ""))}"
-        }
-        return """
-            {"version":"\(version)","startedAt":"\(Timestamp.text(startedAt))",\
-            "ready":\(checks.allSatisfy { $0.isOK }),"verdict":\(verdict.json),\
-            "work":\(work?.json ?? "null"),\
-            "failures":[\(failures.joined(separator: ","))],"checks":{\(passed.joined(separator: ","))},\
-            "store":{"path":\(JSONText.string(storePlace)),"model":\(JSONText.string(modelName)),\
-            "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
-            "history":{"token":\(figures.token),"notified":\(notifiedToken.map { "\($0)" } ?? "null")},\
-            "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
-            "placeholders":\(metrics.placeholders.value),"chunks":\(metrics.chunks.value),\
-            "commits":\(metrics.commits.value),"notifications":\(metrics.notifications.value)},\
-            "deadLetters":\(figures.deadLetters),"deadLettersByCode":{\(byCode.joined(separator: ","))},\
-            "positions":[\(places.joined(separator: ","))]}
-            """
+        let failures = checks.filter { !$0.isOK }.map { JSONObject(["check": $0.name, "reason": $0.reason ?? ""]) }
+        var passed = JSONObject()
+        for check in checks { passed.add(check.name, check.isOK) }
+        var byCode = JSONObject()
+        for code in deadLettersByCode { byCode.add(code.value, Int(code.number)) }
+        let store = JSONObject([
+            "path": storePlace, "model": modelName, "bytes": Int(metrics.storeBytes.value),
+            "walBytes": Int(metrics.walBytes.value),
+        ])
+        let counts = JSONObject([
+            "records": metrics.records.value, "stale": metrics.stale.value,
+            "placeholders": metrics.placeholders.value, "chunks": metrics.chunks.value,
+            "commits": metrics.commits.value, "notifications": metrics.notifications.value,
+        ])
+        return JSONObject([
+            "version": version, "startedAt": Timestamp.text(startedAt), "ready": failures.isEmpty,
+            "verdict": JSONFragment(verdict.json), "work": work.map { JSONFragment($0.json) }, "failures": failures,
+            "checks": passed, "store": store,
+            "history": JSONObject(["token": figures.token, "notified": notifiedToken]), "counts": counts,
+            "deadLetters": figures.deadLetters, "deadLettersByCode": byCode, "positions": places,
+        ]).json
     }
 
     /// The dead letters by code: those of the last census only where they add up to the present number.
@@ -81,7 +83,7 @@ struct StatusAnswer {
 
     /// The positions, each with the lag, the state and its reason where these are known. While the whole worker reads
     /// nothing, an assigned partition waits.
-    private var places: [String] {
+    private var places: [JSONObject] {
         // An assigned partition has a series, also while its lag is not known.
         let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, $0.series.value) }) { first, _ in first }
         let ages = Dictionary(metrics.consumerLagSeconds.sorted.map { ($0.values, $0.series.value) }) { first, _ in
@@ -98,10 +100,10 @@ struct StatusAnswer {
             let isKept = fault == nil && found != nil && stop != nil
             let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : isKept ? "waiting" : "reading")
             let reason = fault?.reason ?? (isKept ? stop?.title : nil)
-            return "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
-                + "\"nextOffset\":\(position.nextOffset),\"lag\":\(lag.map { "\($0)" } ?? "null"),"
-                + "\"lagSeconds\":\(seconds.map { "\(($0 * 10).rounded() / 10)" } ?? "null"),"
-                + "\"state\":\"\(state)\",\"reason\":\(reason.map { JSONText.string($0) } ?? "null")}"
+            return JSONObject([
+                "topic": position.topic, "partition": position.partition, "nextOffset": position.nextOffset,
+                "lag": lag, "lagSeconds": seconds.map { ($0 * 10).rounded() / 10 }, "state": state, "reason": reason,
+            ])
         }
     }
 }

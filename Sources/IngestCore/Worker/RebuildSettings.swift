@@ -13,7 +13,7 @@ extension WorkerConfiguration {
         Self.mark([topics, routes, files, limits, schemaRegistry.url ?? "", model.yaml])
     }
 
-    static func mark(_ settings: [Any]) -> String {
+    private static func mark(_ settings: [Any]) -> String {
         var text = ""
         for setting in settings { append(setting, to: &text) }
         let sum = Array(text.utf8).withUnsafeBufferPointer { crc32_z(crc32(0, nil, 0), $0.baseAddress, $0.count) }

@@ -28,7 +28,7 @@ final class RebuildTakeover: @unchecked Sendable {
     private let old: StoreDescription
     private let allowsPartial: Bool
     /// The last record that the old store took of each partition, when the rebuild began.
-    private let lastTaken: [TopicPartition: (offset: Int64, fingerprint: RecordFingerprint)]
+    private let lastTaken: [TopicPartition: LastRecord]
     private let places: any RebuildPlaces
     private let model: ObjectModel
     private let notifications: NotificationConfiguration
@@ -45,10 +45,9 @@ final class RebuildTakeover: @unchecked Sendable {
         self.model = model
         self.allowsPartial = allowsPartial
         contentMark = configuration.contentMark
-        var lastTaken: [TopicPartition: (offset: Int64, fingerprint: RecordFingerprint)] = [:]
+        var lastTaken: [TopicPartition: LastRecord] = [:]
         for position in old.positions {
-            guard let fingerprint = position.detail.flatMap({ RecordFingerprint($0) }) else { continue }
-            lastTaken[TopicPartition(position.topic, position.partition)] = (position.nextOffset - 1, fingerprint)
+            lastTaken[TopicPartition(position.topic, position.partition)] = LastRecord(position)
         }
         self.lastTaken = lastTaken
         notifications = configuration.notifications

@@ -2,7 +2,6 @@ import Foundation
 import KafkaClient
 import Logging
 import ObjectGraph
-import UnixSignals
 
 /// The reason why a store cannot be rebuilt.
 package struct RebuildError: CodedError {
@@ -68,7 +67,7 @@ package final class StoreRebuild: Sendable {
     /// Rebuilds. Returns when the new store is in its place and closed, or after a request to stop.
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
-    package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
+    package func run() async throws -> Outcome {
         let unlock = try places.lock()
         defer { unlock() }
         guard let old = try readOld() else {
@@ -88,7 +87,7 @@ package final class StoreRebuild: Sendable {
         let takeover = RebuildTakeover(
             old: old, places: places, configuration: configuration, model: model, allowsPartial: allowsPartial)
         do {
-            return try await build(takeover, signals)
+            return try await build(takeover)
         } catch {
             takeover.abandon()
             throw error
@@ -124,7 +123,7 @@ package final class StoreRebuild: Sendable {
             code: .foreign, message: "\(places.new) \(reason)", remedy: "\(places.removingNew), to begin again")
     }
 
-    private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {
+    private func build(_ takeover: RebuildTakeover) async throws -> Outcome {
         let runtime: WorkerRuntime
         do {
             runtime = try WorkerRuntime(
@@ -137,7 +136,7 @@ package final class StoreRebuild: Sendable {
             Task { await runtime.requestStop() }
         }
         logger.info("the store is rebuilt", metadata: ["path": "\(places.new)", "replaces": "\(takeover.identity)"])
-        try await runtime.run(signals: signals)
+        try await runtime.run()
         takeover.onTaken = {}
         guard takeover.isTaken, let old = takeover.retiring else {
             takeover.abandon()

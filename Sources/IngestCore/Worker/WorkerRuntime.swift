@@ -41,7 +41,7 @@ package final class WorkerRuntime: Sendable {
     let worker: ConsumerWorker
     private let notifications: Outbox?
     private let sink: (any NotificationSink)?
-    private let deadLetterProducer: Producer?
+    private let deadLetterSink: (any RecordSink)?
     private let deadLetters: Outbox?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
@@ -98,8 +98,8 @@ package final class WorkerRuntime: Sendable {
         notifications = try sink.map { [store, metrics] in
             try configuration.notificationOutbox(to: $0, store, metrics, health, logger)
         }
-        deadLetterProducer = try configuration.deadLetterProducer(client: client)
-        deadLetters = try deadLetterProducer.map { [store, metrics] in
+        deadLetterSink = try configuration.deadLetters.topic.map { _ in try KafkaRecordSink(configuration: client) }
+        deadLetters = try deadLetterSink.map { [store, metrics] in
             try configuration.deadLetterOutbox(to: $0, store, metrics, health, logger)
         }
         try configuration.putCursor(of: notifications, writer)
@@ -116,7 +116,7 @@ package final class WorkerRuntime: Sendable {
         desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
         worker.control = desk
         desk?.onVerified = { report in
-            let problems = report.isSound ? nil : "a verification has found \(report.problemNumber)"
+            let problems = report.isDamaged ? "a verification has found \(report.damageNumber)" : nil
             health.report(.storeVerified(problems: problems))
         }
     }
@@ -265,7 +265,7 @@ package final class WorkerRuntime: Sendable {
             }
         }
         sink?.close()
-        try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
+        deadLetterSink?.close()
         if let takeover, takeover.isTaken, !store.needsVerification { try takeover.finish(writer) }
         try worker.close()
         // A writer that was not closed keeps its connection until the process ends.
@@ -359,20 +359,10 @@ extension WorkerConfiguration {
     }
 
     fileprivate func deadLetterOutbox(
-        to producer: Producer, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor, _ logger: Logger
+        to sink: any RecordSink, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor, _ logger: Logger
     ) throws -> Outbox {
         try .deadLetters(
-            store: store, sink: KafkaRecordSink(producer: producer, timeoutMilliseconds: 10_000),
-            topic: deadLetters.topic ?? "", configuration: self, metrics: metrics, health: health, logger: logger,
-            isActive: self.store.writers == .one)
-    }
-
-    /// Makes the producer of dead-letter records, or nil where they have no topic.
-    fileprivate func deadLetterProducer(client: KafkaConfiguration) throws -> Producer? {
-        if deadLetters.topic == nil { return nil }
-        // A record that cannot be sent has failed before its batch is tried again, so nothing stands in the queue
-        // twice.
-        return try Producer(
-            configuration: client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000"))
+            store: store, sink: sink, topic: deadLetters.topic ?? "", configuration: self, metrics: metrics,
+            health: health, logger: logger, isActive: self.store.writers == .one)
     }
 }

@@ -69,6 +69,9 @@ extension KafkaError.Code {
         "TOPIC_EXCEPTION": "Use letters, digits, '.', '_' and '-' in topic names, at most 249 of them.",
         "TOPIC_AUTHORIZATION_FAILED": "Grant this client access to the topic.",
         "GROUP_AUTHORIZATION_FAILED": "Grant this client access to the group.",
+        "CLUSTER_AUTHORIZATION_FAILED":
+            "Grant this client the operation that the message names; an idempotent producer needs IdempotentWrite on the "
+            + "cluster.",
         "MSG_SIZE_TOO_LARGE": "Send a smaller record, or raise message.max.bytes on the client and on the topic.",
         "ILLEGAL_GENERATION": groupRemedy,
         "REBALANCE_IN_PROGRESS": groupRemedy,

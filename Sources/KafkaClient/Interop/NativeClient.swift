@@ -50,13 +50,16 @@ final class NativeClient: @unchecked Sendable {
     static func describe(
         _ code: rd_kafka_resp_err_t, _ reason: UnsafePointer<CChar>?, client: OpaquePointer
     ) -> KafkaError {
-        guard code == RD_KAFKA_RESP_ERR__FATAL else {
-            return KafkaError(KafkaError.Code(code), reason.map { String(cString: $0) })
-        }
+        if code == RD_KAFKA_RESP_ERR__FATAL, let error = fatalError(of: client) { return error }
+        return KafkaError(KafkaError.Code(code), reason.map { String(cString: $0) })
+    }
+
+    /// Returns the error that a client cannot recover from, or nil where it met none.
+    static func fatalError(of client: OpaquePointer) -> KafkaError? {
         var text = [CChar](repeating: 0, count: 512)
-        let underlying = rd_kafka_fatal_error(client, &text, text.count)
-        let known = underlying != RD_KAFKA_RESP_ERR_NO_ERROR
-        return KafkaError(KafkaError.Code(known ? underlying : code), makeText(text), isFatal: true)
+        let code = rd_kafka_fatal_error(client, &text, text.count)
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR { return nil }
+        return KafkaError(KafkaError.Code(code), makeText(text), isFatal: true)
     }
 
     func queryWatermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws -> Watermarks {

@@ -1,10 +1,5 @@
 import CLibrdkafka
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Builds the library's configuration object from properties.
 enum NativeConfiguration {

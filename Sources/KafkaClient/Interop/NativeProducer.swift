@@ -50,8 +50,7 @@ final class NativeProducer: @unchecked Sendable {
         let place = TopicPartition(topic, content.partition)
         let callback = content._private.map { Unmanaged<DeliveryCallback>.fromOpaque($0).takeRetainedValue() }
         if content.err != RD_KAFKA_RESP_ERR_NO_ERROR {
-            let isFatal = content.err == RD_KAFKA_RESP_ERR__FATAL
-            let error = KafkaError(KafkaError.Code(content.err), topicPartition: place, isFatal: isFatal)
+            let error = explain(KafkaError(KafkaError.Code(content.err)), place)
             if let callback { callback.body(.failure(error)) } else { onFailure(error) }
         } else if let callback {
             var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
@@ -79,11 +78,17 @@ final class NativeProducer: @unchecked Sendable {
         if let failure {
             if let headers { rd_kafka_headers_destroy(headers) }
             opaque?.release()
-            let error = KafkaError(consuming: failure)
-            throw KafkaError(
-                error.code, error.message, topicPartition: TopicPartition(record.topic, record.partition ?? -1),
-                isRetriable: error.isRetriable, isFatal: error.isFatal)
+            throw explain(KafkaError(consuming: failure), TopicPartition(record.topic, record.partition ?? -1))
         }
+    }
+
+    /// Adds a record's place to its failure. A producer that met a fatal error purges the records that it holds: then
+    /// that error is the cause.
+    private func explain(_ error: KafkaError, _ place: TopicPartition) -> KafkaError {
+        let isPossiblyCaused = [.fatal, .purgedFromQueue, .purgedInFlight].contains(error.code)
+        let cause = isPossiblyCaused ? NativeClient.fatalError(of: client.pointer) ?? error : error
+        return KafkaError(
+            cause.code, cause.message, topicPartition: place, isRetriable: cause.isRetriable, isFatal: cause.isFatal)
     }
 
     private func produce(

@@ -65,20 +65,20 @@ extension PostgresVerifier {
     /// Adds decimals and binary fractions up: owners and destinations in the order of the owners' keys, a page at a time.
     func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ function: AggregateFunction, _ check: inout Check
+        _ beginning: RunningAggregate, _ check: inout Check
     ) throws(StoreError) {
         let links = destinations(relationship)
         let destination = model.entities[relationship.destinationIndex]
         let (storedKind, summedKind) = (kind(attribute.slot, of: entity), kind(summed.slot, of: destination))
-        var current: OwnerSum?
+        var current: OwnerAggregate?
         func finish() {
             guard let owner = current else { return }
             current = nil
             check.checkedCount += 1
-            if owner.agrees(attribute.type, function) { return }
+            if owner.agrees(attribute.type) { return }
             check.report(
                 entity.name, entity.identity.type.text(of: owner.identity), attribute.name,
-                StoreProblem.derived(owner.stored, owner.text(attribute.type, function), attribute))
+                StoreProblem.derived(owner.stored, attribute.type.text(of: owner.expected), attribute))
         }
         try pages { after, limit in
             """
@@ -91,9 +91,9 @@ extension PostgresVerifier {
             if let owner = current, owner.pk != row.integer(0) { finish() }
             var owner =
                 current
-                ?? OwnerSum(
+                ?? OwnerAggregate(
                     pk: row.integer(0), identity: row.value(1, kind(entity.identitySlot, of: entity)),
-                    stored: row.value(2, storedKind))
+                    stored: row.value(2, storedKind), beginning: beginning)
             owner.add(row.value(3, summedKind))
             current = owner
         }

@@ -186,20 +186,23 @@ struct PostgresVerifier: StoreChecks {
 
     func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
-            check.checkedCount += try rowCount(entity)
-            let slots = ownRequiredSlots(entity)
-            if slots.isEmpty { continue }
-            let columns = slots.map { "e.\(PostgresText.quoted(entity.columnNames[$0])) IS NULL" }
-            try rows(
-                """
-                SELECT \(identityColumn(entity, "e")), \(columns.joined(separator: ", ")) FROM \(table(entity)) e \
-                WHERE NOT e._placeholder AND (\(columns.joined(separator: " OR "))) ORDER BY e.pk
-                """
-            ) { row in
-                for (index, slot) in slots.enumerated() where row.flag(index + 1) {
-                    check.report(
-                        entity.name, identity(row, 0, entity), entity.slotNames[slot], StoreProblem.required)
-                }
+            try checkPresence(of: ownRequiredSlots(entity, areCleared: false), entity, &check)
+        }
+    }
+
+    /// Reports the objects of an entity that have no value in some of its required slots.
+    func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError) {
+        check.checkedCount += try rowCount(entity)
+        if slots.isEmpty { return }
+        let columns = slots.map { "e.\(PostgresText.quoted(entity.columnNames[$0])) IS NULL" }
+        try rows(
+            """
+            SELECT \(identityColumn(entity, "e")), \(columns.joined(separator: ", ")) FROM \(table(entity)) e \
+            WHERE NOT e._placeholder AND (\(columns.joined(separator: " OR "))) ORDER BY e.pk
+            """
+        ) { row in
+            for (index, slot) in slots.enumerated() where row.flag(index + 1) {
+                check.report(entity.name, identity(row, 0, entity), entity.slotNames[slot], StoreProblem.required)
             }
         }
     }

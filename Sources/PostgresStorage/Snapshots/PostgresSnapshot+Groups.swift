@@ -1,16 +1,20 @@
 // Requests whose rows are groups, aggregates, or values without repeats.
 extension PostgresSnapshot {
     func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? {
+        guard let (selection, kinds) = selection(ofGroups: request) else { return nil }
+        return try all(selection.query, selection.sql) { row in
+            kinds.indices.map { .value(row.value($0, kinds[$0])) }
+        }
+    }
+
+    /// Returns nil where the evaluator has to make the rows.
+    func selection(ofGroups request: CheckedFetchRequest) -> (Selection, kinds: [ColumnKind])? {
         if request.isDistinct, request.isGrouped { return nil }
         var conditions = PostgresConditions(request, tables)
         guard conditions.add(request.predicate), let groups = PostgresGroups(request, &conditions) else { return nil }
         let query = conditions.query
-        return try all(
-            query,
-            """
-            SELECT \(groups.selection) FROM \(conditions.from(0)) WHERE \(query.condition) \(groups.end)
-            """
-        ) { row in groups.kinds.indices.map { .value(row.value($0, groups.kinds[$0])) } }
+        let sql = "SELECT \(groups.selection) FROM \(conditions.from(0)) WHERE \(query.condition) \(groups.end)"
+        return ((query, sql), groups.kinds)
     }
 }
 

@@ -57,12 +57,17 @@ extension PostgresWriterSession {
             draft.found = (row?.integer(0) ?? 0, row?.text(1) ?? "")
         }
         var digests = [ReadDigest](repeating: ReadDigest(), count: plan.count)
+        var present: [Int: Set<Value>] = [:]
+        let looksForTombstones = plan.contains { $0.isOfTombstones }
         digestPlans.answer(asked, results) { position, answer in
+            if looksForTombstones, case .row(let row) = answer, !row.isPlaceholder {
+                present[row.entity.rootIndex, default: []].insert(row.values[row.entity.identitySlot])
+            }
             each(positions[position], answer)
         } hash: { position, hash in
             digests[positions[position]].add(hash)
         }
-        try draft.note(plan, digests)
+        try draft.note(plan, digests, present: present)
     }
 
     // MARK: The commit
@@ -133,7 +138,7 @@ extension PostgresWriterSession {
     private func comparison(of draft: WriteDraft) throws(StoreError) -> PostgresStatement? {
         let faults = share?.faults ?? []
         let isTrusted = (tombstones: faults.contains(.trustsTombstones), rows: faults.contains(.trustsRows))
-        let reads = draft.reads.filter { $0.isOfTombstones ? !isTrusted.tombstones : !isTrusted.rows }
+        let reads = draft.reads.filter { $0.request.isOfTombstones ? !isTrusted.tombstones : !isTrusted.rows }
         guard let token = draft.found?.token, !reads.isEmpty else { return nil }
         var comparison = PostgresStatement("", refusal: .conflict)
         comparison.bind(token)
@@ -146,7 +151,7 @@ extension PostgresWriterSession {
             let isSame = """
                 (SELECT q.n = $\(place + 1)::int8 AND q.h = $\(place + 2)::int8 FROM (\(answer)) AS q(n, h))
                 """
-            if read.isOfTombstones { tombstones.append(isSame) } else { rows.append(isSame) }
+            if read.request.isOfTombstones { tombstones.append(isSame) } else { rows.append(isSame) }
         }
         let isUnmoved = "(SELECT token FROM _token WHERE id = 1) = $1::int8"
         // Without rows the token tells nothing, but the statement has its number.
@@ -160,8 +165,8 @@ extension PostgresWriterSession {
     }
 }
 
-extension WriteDraft.Read {
+extension ReadRequest {
     fileprivate var isOfTombstones: Bool {
-        if case .tombstones = request { true } else { false }
+        if case .tombstones = self { true } else { false }
     }
 }

@@ -17,14 +17,23 @@ final class WriteDraft {
     /// The counters, until they are asked for.
     var counters: StoreCounters?
 
-    /// Keeps what a plan was answered. An answer that reached its limit says nothing of the rest.
+    /// Keeps what a plan was answered. An answer that reached its limit says nothing of the rest. An object that is there has
+    /// no tombstone unless it is a placeholder, and its row is compared. So the other tombstones are enough.
     ///
+    /// - Parameter present: the identities of such objects in the answers, by the positions of their roots.
     /// - Throws: ``StoreError`` with code `store.conflict` where the answers cannot be compared later.
-    func note(_ plan: [ReadRequest], _ digests: [ReadDigest]) throws(StoreError) {
+    func note(
+        _ plan: [ReadRequest], _ digests: [ReadDigest], present: [Int: Set<Value>]
+    ) throws(StoreError) {
         for (request, digest) in zip(plan, digests) {
             switch request {
             case .rows(_, _, let limit?) where digest.count >= limit: throw .conflict
             case .links(_, _, _, let limit?) where digest.count >= limit: throw .conflict
+            case .tombstones(let lists):
+                let absent = lists.map { root, identities in
+                    (root: root, identities: identities.filter { present[root]?.contains($0) != true })
+                }.filter { !$0.identities.isEmpty }
+                if !absent.isEmpty { reads.append(Read(request: .tombstones(absent), digest: digest)) }
             default: reads.append(Read(request: request, digest: digest))
             }
         }

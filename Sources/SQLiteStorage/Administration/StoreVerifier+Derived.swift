@@ -83,24 +83,24 @@ extension StoreVerifier {
     /// Adds decimals and binary fractions up: one pass over owners and destinations in the order of the owners' keys.
     func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ function: AggregateFunction, _ check: inout VerificationReport.Check
+        _ beginning: RunningAggregate, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
-            try checkSum(attribute, entity, relationship, summed, function, slice, &check)
+            try checkSum(attribute, entity, relationship, summed, beginning, slice, &check)
         }
     }
 
     private func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ function: AggregateFunction, _ slice: Slice, _ check: inout VerificationReport.Check
+        _ beginning: RunningAggregate, _ slice: Slice, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        var current: OwnerSum?
-        func finish(_ owner: OwnerSum) {
+        var current: OwnerAggregate?
+        func finish(_ owner: OwnerAggregate) {
             check.checkedCount += 1
-            if owner.agrees(attribute.type, function) { return }
+            if owner.agrees(attribute.type) { return }
             check.report(
                 entity.name, identity(owner.identity, entity), attribute.name,
-                StoreProblem.derived(owner.stored, owner.text(attribute.type, function), attribute))
+                StoreProblem.derived(owner.stored, attribute.type.text(of: owner.expected), attribute))
         }
         try rows(
             """
@@ -114,7 +114,8 @@ extension StoreVerifier {
                 finish(done)
                 current = nil
             }
-            var owner = current ?? OwnerSum(pk: pk, identity: row.value(1), stored: row.value(2))
+            var owner =
+                current ?? OwnerAggregate(pk: pk, identity: row.value(1), stored: row.value(2), beginning: beginning)
             owner.add(row.value(3))
             current = owner
         }

@@ -91,9 +91,10 @@ extension StoreVerifier {
         }
     }
 
-    /// To-many relationships have as many destinations as the model asks for.
     func checkCounts(_ check: inout VerificationReport.Check) throws(StoreError) {
         for entity in model.entities {
+            let cleared = ownRequiredSlots(entity, areCleared: true)
+            if !cleared.isEmpty { try checkPresence(of: cleared, entity, &check) }
             for relationship in entity.ownRelationships where relationship.isToMany && relationship.hasCountLimits {
                 try checkCount(of: relationship, entity, &check)
             }

@@ -141,20 +141,24 @@ struct StoreVerifier: StoreChecks {
 
     func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
-            let slots = ownRequiredSlots(entity)
-            let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
-            try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
-                if slots.isEmpty { return }
-                try rows(
-                    """
-                    SELECT \(SQLText.quoted(entity.identity.columnName)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
-                    WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR "))) AND \(slice.holds("pk"))
-                    """, slice.bounds
-                ) { row in
-                    for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
-                        let name = entity.slotNames[slot]
-                        check.report(entity.name, identity(row.value(0), entity), name, StoreProblem.required)
-                    }
+            try checkPresence(of: ownRequiredSlots(entity, areCleared: false), entity, &check)
+        }
+    }
+
+    /// Reports the objects of an entity that have no value in some of its required slots.
+    func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError) {
+        let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
+        try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+            if slots.isEmpty { return }
+            try rows(
+                """
+                SELECT \(SQLText.quoted(entity.identity.columnName)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
+                WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR "))) AND \(slice.holds("pk"))
+                """, slice.bounds
+            ) { row in
+                for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
+                    let name = entity.slotNames[slot]
+                    check.report(entity.name, identity(row.value(0), entity), name, StoreProblem.required)
                 }
             }
         }

@@ -102,10 +102,9 @@ extension MigrationRun {
     /// Closures may write anything, so the store is verified whole; limits apply to later events.
     private func verifyWhole() throws {
         let report = try StoreVerifier(ReadContext(database: database, model: mapping.new)).verify()
-        let problems = report.checks.filter { $0.name != "limits" && $0.name != "counts" }.flatMap(\.problems)
-        if problems.isEmpty { return }
+        if !report.isDamaged { return }
         throw MigrationError(
             .rows, "The rows that the stage wrote contradict each other",
-            remedy: "Correct the stage; the store is as it was", details: problems.prefix(20).map(\.description))
+            remedy: "Correct the stage; the store is as it was", details: report.damage.prefix(20).map(\.description))
     }
 }

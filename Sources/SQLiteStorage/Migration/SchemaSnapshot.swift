@@ -52,7 +52,7 @@ struct TableDefinition: Equatable {
                 constraints.append(part)
             }
         }
-        constraints.append(Self.trimmed(sql[sql.index(after: close)...]))
+        constraints.append(sql[sql.index(after: close)...].trimmed)
     }
 
     func column(_ name: String) -> String? { columns.first { $0.name == name }?.text }
@@ -70,10 +70,6 @@ struct TableDefinition: Equatable {
         return String(text[text.index(after: end)...])
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
-
     /// Splits at the commas that stand in no parentheses and no quotes.
     private static func parts(_ text: Substring) -> [String] {
         var parts: [String] = []
@@ -86,12 +82,12 @@ struct TableDefinition: Equatable {
             case "(" where !isQuoted: depth += 1
             case ")" where !isQuoted: depth -= 1
             case "," where !isQuoted && depth == 0:
-                parts.append(trimmed(text[start..<index]))
+                parts.append(text[start..<index].trimmed)
                 start = text.index(after: index)
             default: break
             }
         }
-        parts.append(trimmed(text[start...]))
+        parts.append(text[start...].trimmed)
         return parts
     }
 

@@ -13,7 +13,9 @@ extension SetDeletion {
             INSERT INTO _tombstone (entity, identity, version, time, token, saved) \
             SELECT ?1, \(SQLText.quoted(entity.identity.columnName)), \(version ?? "NULL"), ?2, ?3, ?4 FROM \(rows) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
-            version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
+            version = max(coalesce(excluded.version, version), coalesce(version, excluded.version)), \
+            time = max(coalesce(excluded.time, time), coalesce(time, excluded.time)), \
+            token = excluded.token, saved = excluded.saved
             """
         ) {
             $0.bind(1, entity.rootName)

@@ -2,8 +2,6 @@
 final class FetchPlanCache {
     private var plans = RecentlyUsed<ObjectIdentifier, FetchPlan>(maximumCount: FetchRequestCache.maximumCount)
 
-    var count: Int { plans.count }
-
     /// Returns the plan of a request, made where there is none; nil of a request that nobody keeps.
     func plan(_ request: CheckedFetchRequest) -> FetchPlan? {
         guard let origin = request.origin else { return nil }

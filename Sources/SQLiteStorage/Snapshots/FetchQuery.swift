@@ -35,14 +35,9 @@ struct FetchQuery {
         onlyMissing: Bool = false
     ) throws(FetchPredicateError) {
         var builder = FetchQueryBuilder(request, now: now)
-        sql = try builder.statement(output, onlyMissing: onlyMissing)
-        bindings = builder.compiler.bindings
-        readsTime = builder.compiler.readsTime
-        tables = builder.compiler.tables
-        listStatements = builder.lists
-        shape = request.shape
-        model = request.model
-        orderCount = if case .objects(withOrder: true) = output { request.sort.count } else { 0 }
+        let sql = try builder.statement(output, onlyMissing: onlyMissing)
+        let orderCount = if case .objects(withOrder: true) = output { request.sort.count } else { 0 }
+        self.init(request, sql, builder, orderCount: orderCount)
     }
 
     /// Writes the query of the objects with `count` primary keys, in no order.
@@ -50,14 +45,16 @@ struct FetchQuery {
         objectsOf request: CheckedFetchRequest, count: Int, now: Int64
     ) throws(FetchPredicateError) {
         var builder = FetchQueryBuilder(request, now: now)
-        sql = try builder.statement(keyCount: count)
-        bindings = builder.compiler.bindings
-        readsTime = builder.compiler.readsTime
-        tables = builder.compiler.tables
-        listStatements = builder.lists
-        shape = request.shape
-        model = request.model
-        orderCount = 0
+        let sql = try builder.statement(keyCount: count)
+        self.init(request, sql, builder, orderCount: 0)
+    }
+
+    private init(_ request: CheckedFetchRequest, _ sql: String, _ builder: FetchQueryBuilder, orderCount: Int) {
+        self.sql = sql
+        (bindings, readsTime) = (builder.compiler.bindings, builder.compiler.readsTime)
+        (tables, listStatements) = (builder.compiler.tables, builder.lists)
+        (shape, model) = (request.shape, request.model)
+        self.orderCount = orderCount
     }
 
     /// The query of the identities that a to-many relationship leads to: in their order where they have one, else

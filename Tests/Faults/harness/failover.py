@@ -117,6 +117,7 @@ def one_failover(bench, primary, standby, chance, is_synchronous):
     standby.promote()
     bench.server = standby
     after = bench.position()
+    feed(bench, chance)  # a fast worker had read everything: the new server has to see commits, too
     bench.await_progress()
     bench.check_live(may_go_back=True)
     if not is_synchronous:

@@ -129,7 +129,7 @@ def postgres_steps(report, options, seed, cycles):
             bench.start_all()
             # Killed workers hold the group up for their session, so the others come first.
             steps = [(step, victim) for victim in VICTIMS for step in STEPS]
-            if count < len(steps):
+            if count < 2 * len(STEPS):
                 steps = [("commit", "connection")] + chance.sample(steps[1:2 * len(STEPS)], count - 2) + [("commit", "server")]
             for step, victim in steps:
                 feed(bench, chance)

@@ -91,11 +91,11 @@ import Testing
         let fixture = try PipelineFixture()
         fixture.pipeline.begin(topic: "events", partition: 0, at: nil)
         try fixture.add(Events.records([Events.message("m1")])[0])
-        try fixture.pipeline.move(topic: "events", partition: 0, to: 500)
+        try fixture.pipeline.move(to: [SourcePosition(topic: "events", partition: 0, nextOffset: 500)])
         #expect(try fixture.identities("Message") == ["m1"])
         #expect(try fixture.positions().map(\.nextOffset) == [500])
         #expect(try fixture.positions().map(\.detail) == [nil])
-        try fixture.pipeline.move(topic: "events", partition: 0, to: 7)
+        try fixture.pipeline.move(to: [SourcePosition(topic: "events", partition: 0, nextOffset: 7)])
         #expect(try fixture.positions().map(\.nextOffset) == [7])
         #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[500], [7]])
     }

@@ -39,6 +39,19 @@ struct ConfigurationProblemTests {
         #expect(list[3].message.contains("a whole number from 0 to 65535"))
     }
 
+    @Test
+    func `dead-letter records larger than the client sends are refused`() throws {
+        let kafka = "kafka: { message.max.bytes: 5999 }\n"
+        let list = problems(kafka + "deadLetters: { topic: dead, maxBytes: 6000 }\n")
+        #expect(list.map(\.code) == [.conflict] && list.map(\.origin.description) == ["w.yaml:2:39"])
+        #expect(list[0].description.contains("deadLetters.maxBytes is 6000"))
+        #expect(list[0].remedy.contains("Lower deadLetters.maxBytes to 5999 or less"))
+        #expect(problems(kafka + "deadLetters: { topic: dead }\n").map(\.origin.description) == ["w.yaml:1:29"])
+        for fitting in ["deadLetters: { topic: dead, maxBytes: 5999 }\n", "deadLetters: { maxBytes: 6000 }\n"] {
+            _ = try WorkerConfiguration.load(yaml: kafka + fitting, name: "w.yaml", settings: [], environment: [:])
+        }
+    }
+
     @Test(arguments: [
         ("a: [1\nb: 2\n", 2), ("store:\n\tpath: x\n", 2), ("a: \"x\n", 2), ("x: &a\ny: *b\n", 2),
         ("a: 1\n---\nb: 2\n", 2),
@@ -93,6 +106,21 @@ struct ConfigurationProblemTests {
         #expect(problems("topics: [ingest.changes]").map(\.code) == [.conflict])
         #expect(problems("topics: [a]\ndeadLetters: {topic: a}").first?.origin.description == "w.yaml:2:22")
         #expect(problems("topics: [a, b, a]").map(\.code) == [.conflict])
+        let both = problems("topics: [a]\nnotifications: {topic: n}\ndeadLetters: {topic: n}")
+        #expect(both.map(\.code) == [.conflict] && both[0].message.contains("notifications.topic are both \"n\""))
+    }
+
+    @Test
+    func `a pattern is no topic`() {
+        let list = problems("topics: [\"^ev.*\"]")
+        #expect(list.map(\.code) == [.invalidValue] && list[0].message.contains("is a pattern"))
+    }
+
+    @Test
+    func `a file may begin with a byte order mark`() throws {
+        let folder = TestFolder()
+        let path = folder.write("w.yaml", "\u{FEFF}topics: [a]\n")
+        #expect(try WorkerConfiguration.load(file: path).configuration.topics.map(\.name) == ["a"])
     }
 
     @Test

@@ -16,11 +16,14 @@ enum PartitionFixture {
         return RecordFingerprint(record)
     }
 
-    /// A position of the store, behind the record that `last` names.
-    static func position(_ next: Int64, last: Int? = nil, in partition: TopicPartition = place) -> SourcePosition {
-        SourcePosition(
+    /// A position of the store, behind the record that `last` names, which stands right before it or at an offset.
+    static func position(
+        _ next: Int64, last: Int? = nil, at offset: Int64? = nil, in partition: TopicPartition = place
+    ) -> SourcePosition {
+        let record = last.map { LastRecord(offset: offset ?? next - 1, fingerprint: fingerprint($0)) }
+        return SourcePosition(
             topic: partition.topic, partition: partition.partition, nextOffset: next,
-            detail: last.map { fingerprint($0).description })
+            detail: record?.detail(before: next))
     }
 }
 

@@ -89,6 +89,60 @@ import Testing
         }
     }
 
+    // MARK: Offsets without a record before the position
+
+    /// The record 2 was the last, and the end of its transaction was saved.
+    private var behindMarker: PartitionProgress {
+        PartitionProgress(PartitionFixture.position(4, last: 2, at: 2))
+    }
+
+    @Test func `reading starts at the last record also where offsets without one follow it`() {
+        var progress = behindMarker
+        #expect(progress.start == 2)
+        #expect(progress.received(offset: 2, fingerprint: PartitionFixture.fingerprint(2)) == .skip)
+        #expect(!progress.isUnverified)
+        #expect(progress.received(offset: 4, fingerprint: PartitionFixture.fingerprint(4)) == .apply)
+        var compacted = behindMarker
+        #expect(compacted.received(offset: 4, fingerprint: PartitionFixture.fingerprint(4)) == .apply)
+    }
+
+    @Test func `the last record may be too old, and offsets without a record behind it`() {
+        for low: Int64 in 3...4 {
+            var progress = behindMarker
+            #expect(progress.outOfRange(low: low, high: 4) == .seek(4))
+            #expect(progress.received(offset: 4, fingerprint: PartitionFixture.fingerprint(4)) == .apply)
+        }
+        for (low, high) in [(Int64(5), Int64(9)), (0, 1), (3, 3)] {
+            var progress = behindMarker
+            guard case .lost = progress.outOfRange(low: low, high: high) else {
+                Issue.record("a position outside \(low) to \(high) was not lost")
+                continue
+            }
+        }
+    }
+
+    @Test func `a record where the store's log has none is of another log`() {
+        for offset: Int64 in 2...3 {
+            var progress = behindMarker
+            guard case .lost(let reason) = progress.received(offset: offset, fingerprint: fingerprint("other")) else {
+                Issue.record("the record at \(offset) was not noticed")
+                continue
+            }
+            #expect(reason.contains("offset \(offset)"))
+        }
+    }
+
+    @Test func `a last record reads its own text, and that of earlier stores`() {
+        let record = LastRecord(offset: 2, fingerprint: PartitionFixture.fingerprint(2))
+        #expect(LastRecord(PartitionFixture.position(4, last: 2, at: 2)) == record)
+        #expect(LastRecord(PartitionFixture.position(3, last: 2)) == record)
+        #expect(record.detail(before: 3) == record.fingerprint.description)
+        #expect(record.detail(before: 4) == "\(record.fingerprint)@2")
+        for wrong in ["@2", "2@2", "\(record.fingerprint)@", "\(record.fingerprint)@4", "\(record.fingerprint)@x"] {
+            #expect(LastRecord(SourcePosition(topic: "t", partition: 0, nextOffset: 4, detail: wrong)) == nil)
+        }
+    }
+
     @Test func `a halted partition takes nothing until a jump`() {
         var progress = PartitionProgress(position(10, last: nil))
         progress.halt()

@@ -33,6 +33,7 @@ extension PartitionSimulation {
         partitions.hear(batch.map { $0.place }, isFull: false)
         if partitions.pauses.contains(.store) { try discardIfRefused() } else { try process(batch) }
         if random.number(below: 3) == 0 { try save() }
+        if random.number(below: 3) == 0 { try saveEnds() }
         if random.number(below: 3) == 0 { try commitOffsets() }
         for place in partitions.states.keys.sorted() {
             try carryOut(partitions.handle(.clock(time, end: logs[place]?.end), place))
@@ -130,7 +131,17 @@ extension PartitionSimulation {
 
     private func storedPosition(_ place: TopicPartition) throws -> SourcePosition? {
         if faults.isStoreRefusing { throw Refusal() }
-        return stored[place].map { PartitionFixture.position($0.next, last: $0.last?.payload, in: place) }
+        return stored[place].map {
+            PartitionFixture.position($0.next, last: $0.last?.payload, at: $0.last?.offset, in: place)
+        }
+    }
+
+    private func saveEnds() throws {
+        let ends = partitions.endsToSave
+        if ends.isEmpty { return }
+        try save()
+        for (place, end) in ends { try pass(to: end, place) }
+        try save()
     }
 
     private func saveOrDrop() {

@@ -64,7 +64,7 @@ final class PartitionSimulation {
     /// How far a partition was applied, and of which log the last record was; nil after an operator's jump.
     struct Reached {
         var next: Int64
-        var last: (log: Int, payload: Int)?
+        var last: (log: Int, payload: Int, offset: Int64)?
     }
 
     /// The faults that are under way.
@@ -181,8 +181,17 @@ final class PartitionSimulation {
                 throw Violation(invariant: "I1", description: "\(place) skipped records before \(offset)")
             }
         }
-        open[place] = Reached(next: offset + 1, last: (log.number, payload))
+        open[place] = Reached(next: offset + 1, last: (log.number, payload, offset))
         appliedCount += 1
+    }
+
+    /// Takes an end that the worker saves as its position.
+    func pass(to end: Int64, _ place: TopicPartition) throws {
+        guard let before = stored[place], let log = logs[place] else { return }
+        if before.last.map({ $0.log != log.number }) ?? false || log.hasRecords(before.next..<max(before.next, end)) {
+            throw Violation(invariant: "I1", description: "\(place) passes records up to \(end): \(text(of: place))")
+        }
+        open[place] = Reached(next: end, last: before.last)
     }
 
     /// Takes an offset that the broker is told.
@@ -196,8 +205,9 @@ final class PartitionSimulation {
     func isBehind(_ place: TopicPartition) -> Bool {
         guard let log = logs[place] else { return false }
         let next = (open[place] ?? stored[place])?.next ?? log.low
-        // Of another log that is as long, or one record shorter, the client knows with its next record.
-        if isOfAnotherLog(place), log.end > next || log.end < next - 1 { return true }
+        // Of another log that is as long, or ends before the last record, the client knows with its next record.
+        let last = (open[place] ?? stored[place])?.last?.offset ?? next - 1
+        if isOfAnotherLog(place), log.end > next || log.end < last { return true }
         return log.hasRecords(next..<max(next, log.end))
     }
 

@@ -43,6 +43,43 @@ import Testing
         #expect(known.firstMissing == nil)
     }
 
+    @Test func `offsets at the end without a record do not count as lag`() {
+        var state = reading()
+        #expect(state.lagStart(storeRefuses: false) == 10)
+        _ = state.handle(.endReached(12))
+        #expect(state.lagStart(storeRefuses: false) == 12 && state.lagStart(storeRefuses: true) == 10)
+        #expect(PartitionState(assignedAt: nil).lagStart(storeRefuses: false) == nil)
+    }
+
+    @Test func `an end behind the last record is saved once the store has all before it`() {
+        var state = verifying()
+        _ = state.handle(.endReached(12))
+        #expect(state.endToSave == nil, "the last record is not compared yet")
+        state = reading()
+        _ = state.handle(.endReached(10))
+        #expect(state.endToSave == nil, "the store has this end")
+        _ = state.receive(10)
+        _ = state.handle(.endReached(12))
+        #expect(state.endToSave == nil, "the record before it is not saved")
+        _ = state.handle(.saved(11))
+        #expect(state.endToSave == 12)
+        _ = state.handle(.connectionLost)
+        #expect(state.endToSave == nil, "another log may answer")
+        _ = state.handle(.positionRead(PartitionFixture.position(11, last: 0)))
+        #expect(state.endToSave == nil)
+        _ = state.handle(.seekDone)
+        _ = state.receive(10)
+        _ = state.handle(.endReached(12))
+        #expect(state.endToSave == 12)
+        _ = state.handle(.saved(12))
+        #expect(state.endToSave == nil && state.offsetToCommit == 12)
+        // A transaction that was aborted leaves a marker alone.
+        _ = state.handle(.endReached(13))
+        #expect(state.endToSave == 13)
+        _ = state.handle(.damaged(at: 13, fault))
+        #expect(state.endToSave == nil)
+    }
+
     @Test func `the store's last record is compared before anything is applied`() {
         var state = verifying()
         #expect(state.condition == .verifying && state.progress.start == 9)

@@ -6,23 +6,34 @@ import Testing
 @testable import IngestCore
 
 @Suite struct DeadLetterPublisherTests {
-    /// A sink that keeps what it is given, and fails as often as it is told to.
+    /// A sink that keeps what it is given, and fails as often as it is told to. Of a batch with a record that is too
+    /// large it keeps the others, as a broker does.
     private final class CollectingSink: RecordSink {
         struct Refusal: Error {}
-        private let state = Mutex<(kept: [ProducerRecord], failures: Int)>(([], 0))
+        private let state = Mutex<(kept: [ProducerRecord], failures: Int, batchSizes: [Int])>(([], 0, []))
+        private let largestValueBytes: Int
+
+        init(largestValueBytes: Int = .max) { self.largestValueBytes = largestValueBytes }
 
         var records: [ProducerRecord] { state.withLock { $0.kept } }
+        var batchSizes: [Int] { state.withLock { $0.batchSizes } }
         func fail(_ times: Int) { state.withLock { $0.failures = times } }
 
         func deliver(_ records: [ProducerRecord]) throws {
             try state.withLock { state in
-                guard state.failures > 0 else { return state.kept += records }
-                state.failures -= 1
-                throw Refusal()
+                state.batchSizes.append(records.count)
+                guard state.failures == 0 else {
+                    state.failures -= 1
+                    throw Refusal()
+                }
+                let fitting = records.filter { $0.value?.count ?? 0 <= largestValueBytes }
+                state.kept += fitting
+                if fitting.count < records.count { throw KafkaError(.messageTooLarge) }
             }
         }
 
         func prepareToStop() {}
+        func close() {}
     }
 
     private func publisher(
@@ -103,6 +114,30 @@ import Testing
         #expect(publisher.takeCursor() == nil && publisher.cursor == 0)
         try publisher.drain(untilSeconds: soon)
         #expect(offsets(sink) == ["0", "1"])
+    }
+
+    @Test func `a letter that is too large is cut, and its neighbours are not sent without end`() throws {
+        let fixture = try fixture(letters: 50)
+        try fixture.add(TestRecord("{\"bad\":\"\(String(repeating: "x", count: 10_000))\"}", offset: 50))
+        try add(letters: 51..<60, to: fixture)
+        let sink = CollectingSink(largestValueBytes: 5000)
+        let publisher = try publisher(fixture, sink)
+        try publisher.drain(untilSeconds: soon)
+        #expect(publisher.cursor == 60)
+        let copies = Dictionary(grouping: offsets(sink)) { $0 }.mapValues(\.count)
+        #expect(copies.count == 60 && copies.values.allSatisfy { $0 <= 2 })
+        let cut = try #require(sink.records.first { header("__connect.errors.offset", $0) == "50" })
+        #expect((1000...5000).contains(cut.value?.count ?? 0))
+        #expect(header("ingest.deadletter.value.bytes", cut) == "10010")
+    }
+
+    @Test func `a topic that refuses every letter gets one with each attempt`() throws {
+        let fixture = try fixture(letters: 30)
+        let sink = CollectingSink(largestValueBytes: -1)
+        let publisher = try publisher(fixture, sink)
+        for _ in 0..<3 { #expect(throws: KafkaError.self) { try publisher.deliverNext() } }
+        #expect(publisher.cursor == 0)
+        #expect(sink.batchSizes.filter { $0 > 1 } == [30])
     }
 
     @Test func `dead letters that are gone are not sent`() throws {

@@ -33,7 +33,10 @@ import Testing
     ) throws -> DeadLetterRetry.Summary {
         var selection = DeadLetterSelection()
         change(&selection)
-        return try DeadLetterRetry(writer: fixture.writer, configuration: configuration).run(selection)
+        let retry = DeadLetterRetry(writer: fixture.writer, configuration: configuration)
+        var letters = try LetterBatches(selection, fixture.writer.store, configuration.chunk)
+        while let ids = letters.next() { try retry.retry(ids) }
+        return retry.summary
     }
 
     @Test func `dead letters pass when the route is mended`() throws {

@@ -23,7 +23,7 @@ import Testing
         try add(bad, fixture)
         let first = try fixture.deadLetters()
         #expect(first.map(\.stage) == ["decode", "apply"] && first.map(\.attempts) == [1, 1])
-        try fixture.pipeline.move(topic: "events", partition: 0, to: 0)
+        try fixture.pipeline.move(to: [SourcePosition(topic: "events", partition: 0, nextOffset: 0)])
         try add(bad + [TestRecord("{\"bad\":2}", offset: 2)], fixture)
         let second = try fixture.deadLetters()
         #expect(second.map(\.offset) == [0, 1, 2] && second.map(\.attempts) == [2, 2, 1])

@@ -150,6 +150,9 @@ import Testing
                 "line 2  delete  WorkOrder w2", "line 3  upsert  WorkOrder w3",
             ])
         #expect(lines[3].contains("dead letter  decode.envelope") && lines[3].contains("kcat -C -J"))
+        // Another program writes spaces.
+        let spaced = line("null", #""{\"id\":\"w5\"}""#).replacing("\":", with: "\": ").replacing(",\"", with: ", \"")
+        #expect(try read(spaced, json, TestModels.kinds()).lines == ["line 1  upsert  WorkOrder w5"])
         // Without kcat's marks it is a record like others.
         #expect(lines[4].contains("decode.unknown_property  WorkOrder has no property 'topic'"))
         #expect(routes.map(\.records) == [1, 3])

@@ -179,7 +179,8 @@ import Testing
     @Test(arguments: [
         ("a = 1", true), ("a != 1", false), ("a = 1.0", true), ("a = '1'", false), ("a > 0 AND a <= 1", true),
         ("a BETWEEN {1, 2}", true), ("NOT a = 1", false), ("t BEGINSWITH 'wo'", true), ("t CONTAINS[c] 'RK'", true),
-        ("t ENDSWITH 'rd'", false), ("t LIKE 'w?r*'", true), ("t > 'a'", true), ("t > 1", false), ("d.e = true", true),
+        ("t ENDSWITH 'rd'", false), ("t LIKE 'w?r*'", true),
+        (#"t LIKE 'w\\or?'"#, true), ("t > 'a'", true), ("t > 1", false), ("d.e = true", true),
         ("d.x = nil", true), ("d.e != nil", true), ("d = nil", false), ("missing < 3", false), ("a > -1", true),
         ("a IN {-1, 1}", true), ("n = nil", true),
         ("t IN {'a', 'work'}", true), ("a = 2 OR t = 'work'", true), ("d.e = 1", false),
@@ -234,6 +235,20 @@ import Testing
         for value in ["\"70000\"", "\"x\"", "true"] {
             #expect(decoder.failure("{\"id\":\"w1\",\"small\":\(value)}")?.code == "decode.type")
         }
+    }
+
+    @Test(
+        arguments: [
+            ("price", .text, "\"1.234,50\"", "a decimal number such as 12.50, written as text"),
+            ("name", .number, "true", "a number, or a text"), ("isOpen", .boolean, "\"x\"", "true or false"),
+            ("happenedAt", .nanoseconds, "\"x\"", "a number of nanoseconds since 1970"),
+        ] as [(String, RouteConfiguration.ValueForm, String, String)])
+    func `a value that does not fit its type says which would`(
+        name: String, form: RouteConfiguration.ValueForm, value: String, expectation: String
+    ) throws {
+        let decoder = try decoder(route("WorkOrder") { $0.types = [name: form] })
+        let failure = try #require(decoder.failure("{\"id\":\"w1\",\"\(name)\":\(value)}"))
+        #expect(failure.description.contains("WorkOrder.\(name) has to be \(expectation)"), "\(failure.description)")
     }
 
     @Test func `defaults fill what is missing or null`() throws {

@@ -42,6 +42,28 @@ import Testing
         #expect(try decoder(.maxwell, [route]).shown(maxwell("insert")) == ["upsert Part 17"])
     }
 
+    @Test func `an update of the primary key deletes the object of the old one`() throws {
+        let row = "{\"id\":18,\"is_open\":1}"
+        let update = maxwell("update", row).replacing("\"old\":{\"is_open\":0}", with: "\"old\":{\"id\":17}")
+        let time = "version=2026-01-02T03:04:05Z"
+        #expect(
+            try decoder(.maxwell).shown(update) == [
+                "delete WorkOrder 17 \(time)", "upsert WorkOrder 18 \(time) isOpen=true",
+            ])
+        var route = RouteConfiguration(entity: "WorkOrder")
+        (route.table, route.identity) = ("work_orders", .field("{is_open}/{id}"))
+        #expect(
+            try decoder(.maxwell, [route]).shown(update) == [
+                "delete WorkOrder 1/17 \(time)", "upsert WorkOrder 1/18 \(time) isOpen=true",
+            ])
+        let rows = canal("UPDATE", "[{\"id\":\"1\"},{\"id\":\"3\"}]")
+            .replacing("\"old\":null", with: "\"old\":[{\"name\":\"A\"},{\"id\":\"2\"}]")
+        #expect(
+            try decoder(.canal).shown(rows) == [
+                "upsert WorkOrder 1 \(time)", "delete WorkOrder 2 \(time)", "upsert WorkOrder 3 \(time)",
+            ])
+    }
+
     private func canal(_ type: String, _ data: String, isDDL: Bool = false) -> String {
         "{\"data\":\(data),\"database\":\"shop\",\"es\":1767323045000,\"id\":3,\"isDdl\":\(isDDL),\"old\":null,"
             + "\"pkNames\":[\"id\"],\"sql\":\"\",\"table\":\"work_orders\",\"ts\":1767323046000,\"type\":\"\(type)\"}"

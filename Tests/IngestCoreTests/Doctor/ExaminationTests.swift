@@ -11,10 +11,8 @@ import Testing
         }.run()
         #expect(finding.state == .failed)
         #expect(finding.text == "store          failed  The disk is full. Free space")
-        var json = ""
-        finding.appendJSON(to: &json)
         #expect(
-            json == #"{"name":"store","state":"failed","message":"The disk is full","remedy":"Free space","#
+            finding.json == #"{"name":"store","state":"failed","message":"The disk is full","remedy":"Free space","#
                 + #""code":"store.full"}"#)
     }
 

@@ -170,7 +170,7 @@ struct Reading {
                     }
                     return result
                 }
-                let changes = root.member(at: ["data", "changes"])?.elements.map { text($0) } ?? []
+                let changes = root.member("data")?.member("changes")?.elements.map { text($0) } ?? []
                 return (members(root), root.member("data").map { members($0) } ?? [:], changes)
             }
         }

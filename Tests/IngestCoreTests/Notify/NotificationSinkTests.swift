@@ -31,32 +31,6 @@ import Testing
 
     // MARK: Each by itself
 
-    @Test func `the sink waits for notifications in flight and sends none again`() throws {
-        let broker = try EmbeddedBroker()
-        try broker.createTopic("changes", partitions: 1)
-        let sink = try KafkaNotificationSink(
-            configuration: ["bootstrap.servers": broker.bootstrapServers], topic: "changes", timeoutMilliseconds: 500)
-        // Half a second may be too short for the first connection.
-        try wait(for: "the first delivery") { delivers(Self.notifications(1...2), to: sink) }
-        try broker.setDown()
-        for _ in 0..<3 {
-            #expect(throws: KafkaError.self) { try sink.deliver(Self.notifications(3...5)) }
-        }
-        try broker.setUp()
-        try wait(for: "the delivery") { delivers(Self.notifications(3...9), to: sink) }
-        sink.close()
-        #expect(try tokens(broker.bootstrapServers, "changes") == Array(1...9))
-    }
-
-    private func delivers(_ notifications: [ChangeNotification], to sink: KafkaNotificationSink) -> Bool {
-        do {
-            try sink.deliver(notifications)
-            return true
-        } catch {
-            return false
-        }
-    }
-
     @Test func `nothing behind a refused one is delivered before it`() throws {
         let broker = try Broker()
         // A record in a request, so that the first can be refused while the others are on their way; this broker looks at

@@ -22,6 +22,14 @@ import Testing
         #expect(records.isEmpty && error == nil)
     }
 
+    @Test(arguments: ["{\n  \"id\": 1\n}\n", "\u{FEFF}\n { \r\n}", "{\n"])
+    func `refuses one document over several lines`(text: String) {
+        let folder = TestFolder()
+        let (records, error, _) = readAll(folder.write("a.jsonl", text))
+        #expect(records.isEmpty && error?.kind == .document)
+        #expect(error?.description.contains("jq -c") == true)
+    }
+
     @Test func `marks oversized records and goes on`() {
         let folder = TestFolder()
         let long = String(repeating: "x", count: 1000)

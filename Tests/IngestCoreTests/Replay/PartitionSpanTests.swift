@@ -6,11 +6,11 @@ import Testing
 @Suite struct PartitionSpanTests {
     private func span(
         asked: Int64? = nil, end: Int64? = nil, low: Int64 = 0, high: Int64 = 100, known: Int64? = nil,
-        isResumption: Bool = false
+        last: Int64? = nil, isResumption: Bool = false
     ) throws(TopicReplayError) -> PartitionSpan {
         try PartitionSpan(
             TopicPartition("t", 3), asked: asked, end: end, broker: Watermarks(low: low, high: high), known: known,
-            isResumption: isResumption)
+            last: last, isResumption: isResumption)
     }
 
     @Test func `a new store is read from the asked start to the end`() throws {
@@ -27,6 +27,13 @@ import Testing
         #expect(found.start == 60 && found.asked == 20 && found.looksBack)
         // Killed before its first commit.
         #expect(try span(asked: 20, isResumption: true).start == 20)
+    }
+
+    @Test func `a run that goes on compares the store's last record where the broker still has it`() throws {
+        #expect(try span(asked: 60, low: 59, known: 60).looksBack)
+        #expect(try !span(asked: 60, low: 60, known: 60).looksBack)
+        #expect(try span(asked: 60, low: 50, known: 60, last: 50).looksBack)
+        #expect(try !span(asked: 60, low: 51, known: 60, last: 50).looksBack)
     }
 
     @Test func `a store that is beyond the start is refused unless this replay brought it there`() throws {

@@ -67,6 +67,20 @@ import Testing
         #expect(try fixture.store.verify().isSound)
     }
 
+    @Test func `a wrong route of a topic ends the replay of its records, and none becomes a dead letter`() throws {
+        var route = RouteConfiguration(entity: "Chat")
+        route.condition = "id ="
+        var configuration = WorkerConfiguration()
+        configuration.topics = [TopicConfiguration(name: "chats", format: .json, routes: [route])]
+        let line =
+            #"{"topic":"chats","partition":0,"offset":3,"tstype":"create","ts":1,"#
+            + #""broker":1,"key":null,"payload":"{}"}"#
+        let fixture = try PipelineFixture(model: TestModels.chat())
+        let path = folder.write("records.jsonl", line)
+        #expect(throws: RouteError.self) { try replay(path, into: fixture, configuration) }
+        #expect(try fixture.deadLetters().isEmpty && fixture.positions().isEmpty)
+    }
+
     @Test func `a table means the same as its events`() throws {
         var route = RouteConfiguration(entity: "Message")
         route.aliases = ["Text": "body"]

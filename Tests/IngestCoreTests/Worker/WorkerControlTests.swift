@@ -213,6 +213,13 @@ import Testing
         try change("UPDATE Chat SET messagesCount = 1")
         _ = try await ask(.verify)
         try await harness.wait(for: "a sound store") { failure() == nil }
+        // An object that only breaks a limit of the model is no damage.
+        try change("UPDATE Message SET seq = -1")
+        guard case .verified(let broken) = try await ask(.verify) else {
+            Issue.record("no verification")
+            return
+        }
+        #expect(broken.problemCount == 1 && failure() == nil)
         try await harness.stop()
     }
 

@@ -110,6 +110,70 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
+    private static let extremes = """
+        model: extremes
+        entities:
+          Box:
+            identity: id
+            attributes:
+              id: { type: string }
+              mean: { type: integer16, derived: items.whole.@avg }
+              exactMean: { type: double, derived: items.whole.@avg }
+              meanPrice: { type: double, derived: items.price.@avg }
+              sum: { type: double, derived: items.number.@sum }
+              smallSum: { type: float, derived: items.number.@sum }
+              smallMean: { type: float, derived: items.number.@avg }
+              small: { type: float, derived: sum * 10 }
+            relationships: { items: { to: Item, many: true, inverse: box } }
+          Item:
+            identity: id
+            attributes:
+              id: { type: string }
+              whole: { type: integer64, optional: true }
+              price: { type: decimal, optional: true }
+              number: { type: double, optional: true }
+            relationships: { box: { to: Box, inverse: items, optional: true } }
+        """
+
+    private func extremes(_ column: String, _ values: Property...) throws -> Graph {
+        let graph = try Graph(yaml: Self.extremes)
+        for (index, value) in values.enumerated() {
+            try graph.apply([
+                ChangeSet(graph.model.upsert("Item", .text("i\(index)"), [("box", "b"), (column, value)]))
+            ])
+        }
+        return graph
+    }
+
+    @Test func `an average that does not fit its type is null and the verifier says the same`() throws {
+        let graph = try extremes("whole", 100_000, 100_000)
+        #expect(try graph.rows("SELECT mean, exactMean FROM Box") == [[nil, 100_000.0]])
+        #expect(try graph.damage() == "")
+    }
+
+    @Test func `the verifier adds large numbers that cancel as exactly as the writer`() throws {
+        let whole = try extremes("whole", 9_007_199_254_740_993, -9_007_199_254_740_992)
+        #expect(try whole.value("Box", "b", "exactMean") == 0.5)
+        #expect(try whole.damage() == "")
+        let price = try extremes("price", "10000000000000000000000.5", "-10000000000000000000000")
+        #expect(try price.value("Box", "b", "meanPrice") == 0.25)
+        #expect(try price.damage() == "")
+    }
+
+    @Test func `a derived number beyond its type is null`() throws {
+        let large = try extremes("number", 1e308, 1e308)
+        #expect(try large.rows("SELECT sum, smallSum, smallMean, small FROM Box") == [[nil, nil, nil, nil]])
+        #expect(try large.damage() == "")
+        let float = try extremes("number", 2e38, 2e38)
+        #expect(try float.rows("SELECT sum, smallSum IS NULL FROM Box") == [[4e38, 1]])
+        #expect(try float.rows("SELECT smallMean IS NULL, small IS NULL FROM Box") == [[0, 1]])
+        #expect(try float.damage() == "")
+        // A value that fits again is there again.
+        try float.apply(float.delete("Item", "i1"))
+        #expect(try float.value("SELECT round(smallSum / 1e36) FROM Box") == 200.0)
+        #expect(try float.damage() == "")
+    }
+
     @Test func `sum of derived sums follows over entities`() throws {
         let graph = try graph([1, 2])
         try graph.apply(graph.upsert("Item", "k", ["box": "c", "size": 4]), graph.upsert("Box", "c", ["room": "r"]))

@@ -6,6 +6,11 @@ import Testing
 @Suite struct TombstoneTests {
     private func chats() throws -> Graph { try Graph(configuredModel("chat")) }
 
+    private func outcomes(of events: [ChangeSet], _ isOneChunk: Bool, _ graph: Graph) throws -> [String] {
+        if isOneChunk { return try graph.apply(events).outcomes.map(\.word) }
+        return try events.flatMap { try graph.apply($0) }
+    }
+
     @Test func `older version is stale and an equal one applies`() throws {
         let graph = try chats()
         let outcomes = try graph.apply(
@@ -14,6 +19,32 @@ import Testing
             graph.upsert("Chat", "c", ["title": "c", "updatedAt": 5]), graph.upsert("Chat", "c", ["title": "d"]))
         #expect(outcomes == ["applied", "stale", "applied", "applied"])
         #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["d", 5]])
+    }
+
+    @Test(arguments: [false, true]) func `a null version takes no version away`(_ isOneChunk: Bool) throws {
+        let graph = try chats()
+        let events = [
+            graph.upsert("Chat", "c", ["title": "a", "updatedAt": 10]),
+            graph.upsert("Chat", "c", ["title": "b", "updatedAt": nil]),
+            graph.upsert("Chat", "c", ["title": "c", "updatedAt": 3]),
+        ]
+        let outcomes = try outcomes(of: events, isOneChunk, graph)
+        #expect(outcomes == ["applied", "applied", "stale"])
+        #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["b", 10]])
+    }
+
+    @Test func `an object's first event overrides the default of its version with a null`() throws {
+        let graph = try Graph(
+            yaml: """
+                model: counted
+                entities:
+                  Thing:
+                    identity: id
+                    version: seq
+                    attributes: { id: { type: string }, seq: { type: integer64, optional: true, default: 7 } }
+                """)
+        try graph.apply(graph.upsert("Thing", "a"), graph.upsert("Thing", "b", ["seq": nil]))
+        #expect(try graph.column("SELECT seq FROM Thing ORDER BY id") == [7, nil])
     }
 
     @Test func `older deletion is stale`() throws {
@@ -53,6 +84,67 @@ import Testing
         #expect(try graph.rows("SELECT pk, title, membersCount FROM Chat") == [[2, nil, 0]])
         #expect(try graph.history(after: 1) == ["delete Chat c", "update Member m chats", "insert Chat c"])
     }
+
+    // MARK: Deletions after a deletion
+
+    @Test func `a second deletion keeps the version and the time of the first`() throws {
+        let graph = try chats()
+        try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 10]), graph.delete("Chat", "c", time: 20))
+        #expect(try graph.apply(graph.delete("Chat", "c")) == ["applied"])
+        #expect(try graph.tombstones() == [["Chat", "c", 20, 20]])
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5])) == ["stale"])
+        // The version makes this deletion the newer one, whose time is the older one.
+        #expect(try graph.apply(graph.delete("Chat", "c", version: 30, time: 15)) == ["applied"])
+        #expect(try graph.tombstones() == [["Chat", "c", 30, 20]])
+    }
+
+    @Test(arguments: [false, true]) func `a cascaded object's own deletion keeps its version`(
+        _ isOneChunk: Bool
+    ) throws {
+        let graph = try Graph(yaml: Self.boxes)
+        let events = [
+            graph.upsert("Box", "b", ["items": ["i"]]), graph.upsert("Item", "i", ["seq": 10]),
+            graph.delete("Box", "b"), graph.delete("Item", "i"), graph.upsert("Item", "i", ["seq": 5]),
+        ]
+        let outcomes = try outcomes(of: events, isOneChunk, graph)
+        #expect(outcomes == ["applied", "applied", "applied", "applied", "stale"])
+        #expect(try graph.identities("Item") == [])
+    }
+
+    /// A mention newer than the deletion makes a placeholder beside the tombstone. Neither a deletion of the placeholder
+    /// nor one that reaches it by cascade forgets the object's version, in memory or inside the store.
+    @Test(
+        arguments: [1000, 0], ["Item", "Box"]
+    ) func `the deletion of a placeholder keeps the version of the object before it`(
+        _ threshold: Int, _ deleted: String
+    ) throws {
+        let graph = try Graph(yaml: Self.boxes, setDeletionThreshold: threshold)
+        try graph.apply(
+            graph.upsert("Item", "i", ["seq": 10]), graph.delete("Item", "i", time: 20),
+            graph.upsert("Box", "b", ["items": ["i"]], time: 21))
+        #expect(try graph.rows("SELECT id, _placeholder FROM Item") == [["i", 1]])
+        #expect(try graph.apply(graph.delete(deleted, deleted == "Item" ? "i" : "b", time: 30)) == ["applied"])
+        #expect(try graph.identities("Item") == [])
+        #expect(try graph.tombstones().contains(["Item", "i", 10, 30]))
+        #expect(try graph.apply(graph.upsert("Item", "i", ["seq": 5])) == ["stale"])
+        #expect(try graph.apply(graph.upsert("Item", "i", ["seq": 11])) == ["applied"])
+    }
+
+    private static let boxes = """
+        model: boxes
+        entities:
+          Box:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships: { items: { to: Item, many: true, inverse: box, delete: cascade } }
+          Item:
+            identity: id
+            version: seq
+            attributes:
+              id: { type: string }
+              seq: { type: integer64, optional: true }
+            relationships: { box: { to: Box, inverse: items, optional: true } }
+        """
 
     // MARK: Mentions of deleted objects
 

@@ -114,6 +114,21 @@ import Testing
         #expect(try fixture.graph.identities("Chat").isEmpty && fixture.graph.identities("Lock").isEmpty)
     }
 
+    @Test func `an object that was never saved goes though a saved one with the rule deny refers to it`() throws {
+        let context = try fixture.context()
+        let lock = try context.insert("Lock", identity: "l")
+        try lock.setObject("chat", try context.require("Chat", "c"))
+        try context.save()
+        let chat = try context.insert("Chat", identity: "new")
+        try lock.setObject("chat", chat)
+        try context.delete(chat)
+        try context.save()
+        #expect(try lock.object("chat") == nil)
+        #expect(try fixture.value("Lock", "l", "chat") == .null)
+        #expect(try fixture.graph.identities("Chat") == ["c"])
+        #expect(try fixture.graph.tombstones().isEmpty)
+    }
+
     @Test func `nullify clears the inverse`() throws {
         let context = try fixture.context()
         let message = try context.require("Message", "m1")

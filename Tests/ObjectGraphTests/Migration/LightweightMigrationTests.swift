@@ -114,6 +114,19 @@ import Testing
         #expect(try dates.refusal(to: entityModel("a: { type: integer64 }")).0 == "migration.not_inferable")
     }
 
+    @Test(arguments: [
+        ("decimal", "115792089237316195423570985008687907853269984665640564039457584007913129639935"),
+        ("decimal", "1.00000000000000000000000000000000000000000001"), ("double", "12345678901234567890123"),
+        ("double", "0x1p4"), ("float", "16777217"),
+    ]) func `a text whose digits have no room is refused with the row`(_ type: String, _ text: String) throws {
+        let fixture = try filled("a: { type: string }", [["a": "1.50"], ["a": .value(.text(text))]])
+        let (code, details) = try fixture.refusal(to: entityModel("a: { type: \(type) }"))
+        #expect(code == "migration.rows" && details.contains("1 row") && details.contains("pk 2"), "\(details)")
+        // An expression loses nothing either.
+        let mapping = try MigrationMapping.parse("entities:\n  Item:\n    a: trim(a)")
+        #expect(try fixture.refusal(to: entityModel("a: { type: \(type) }")) { $0.mapping = mapping }.0 == code)
+    }
+
     // MARK: Entities
 
     @Test func `entities are added removed and renamed`() throws {

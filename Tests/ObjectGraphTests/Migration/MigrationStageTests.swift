@@ -237,6 +237,23 @@ import Testing
         }
     }
 
+    /// The deletion of a destination asks no rule of a relationship without inverse.
+    @Test func `a custom stage takes objects that break a rule lawfully`() throws {
+        let folder = try TemporaryFolder()
+        let graph = try StoreVerifierTests.visit(.sqlite, path: folder.path("store.sqlite"))
+        let old = graph.model
+        try graph.writer.close()
+        try graph.store.close()
+        let new = try ObjectModel.parse(
+            StoreVerifierTests.loose.replacingFirst("note: {", "mark: { type: string, optional: true }, note: {"))
+        try Migrator(path: folder.path("store.sqlite")).migrate(through: [
+            .custom(from: old, to: new, didMigrate: { try $0.update("Visit", pk: 1, ["mark": .text("seen")]) })
+        ])
+        let store = try Store.openForReading(path: folder.path("store.sqlite"), model: new)
+        #expect(try !store.verify().isDamaged)
+        try store.close()
+    }
+
     @Test func `a fault in either closure leaves the store`() throws {
         let fixture = try people()
         let before = try fixture.dump()

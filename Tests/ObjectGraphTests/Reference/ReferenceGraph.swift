@@ -150,6 +150,7 @@ struct ReferenceGraph {
     private mutating func upsert(_ operation: ObjectOperation) throws {
         let key = key(operation)
         let entity = model.entities[operation.entity]
+        let hasArrived = objects[key]?.isPlaceholder == false
         if objects[key] == nil { make(key, entity) }
         try name(key, entity)
         if objects[key]?.isPlaceholder == true {
@@ -163,6 +164,8 @@ struct ReferenceGraph {
             objects[key]?.attributes[entity.identitySlot] = key.identity
         }
         for given in operation.attributes where given.slot != entity.identitySlot {
+            // Nothing takes an object's version away.
+            if given.slot == entity.versionSlot, given.value.isNull, hasArrived { continue }
             entity.attributes[given.slot].check(given.value, entity: entity.name) {
                 broken.insert(["\(key)", $0.property ?? "", "\($0.code)"])
             }
@@ -346,146 +349,5 @@ struct ReferenceGraph {
         let pair = Pair(table: table, owner: isOwner ? key : other, destination: isOwner ? other : key)
         let isSymmetric = model.joinTables[table].isOwnInverse
         return isSymmetric ? [pair, Pair(table: table, owner: pair.destination, destination: pair.owner)] : [pair]
-    }
-
-    // MARK: Deletions
-
-    private mutating func delete(_ operation: ObjectOperation) throws {
-        try checkKind(key(operation), model.entities[operation.entity])
-        if objects[key(operation)] == nil {
-            tombstones[key(operation)] = Tombstone(version: operation.version, time: operation.time)
-        } else {
-            try delete(key(operation), version: operation.version, time: operation.time)
-        }
-    }
-
-    mutating func delete(_ root: Key, version: Value, time: Int64?) throws {
-        try delete([root], versionOfAll: version, time: time)
-    }
-
-    /// Deletes objects together; a version is that of the deletion of all of them.
-    mutating func delete(_ roots: Set<Key>, versionOfAll version: Value, time: Int64?) throws {
-        var gone = roots
-        var size = 0
-        while size != gone.count {
-            size = gone.count
-            for key in gone {
-                for relationship in entity(key).relationships where relationship.deleteRule == .cascade {
-                    gone.formUnion(destinations(of: key, relationship))
-                }
-            }
-        }
-        var isDenied = false
-        for key in gone {
-            for relationship in entity(key).relationships where relationship.deleteRule == .deny {
-                if !gone.isSuperset(of: destinations(of: key, relationship)) {
-                    broken.insert(["\(key)", relationship.name, "1600"])
-                    isDenied = true
-                }
-            }
-        }
-        if isDenied { throw failure }
-        for key in gone {
-            for relationship in entity(key).relationships where relationship.deleteRule == .nullify {
-                guard let inverse = inverse(relationship), case .column(let slot) = inverse.storage else { continue }
-                for destination in destinations(of: key, relationship) where !gone.contains(destination) {
-                    objects[destination]?.links[slot] = nil
-                }
-            }
-        }
-        for key in gone {
-            let isRoot = roots.contains(key) && !version.isNull
-            tombstones[key] = Tombstone(version: isRoot ? version : lastVersion(of: key, time), time: time)
-        }
-        for key in gone { remove(key) }
-    }
-
-    /// The object's version, or the time of the deletion where versions are times and it is later.
-    private func lastVersion(of key: Key, _ time: Int64?) -> Value {
-        let entity = entity(key)
-        guard let slot = entity.versionSlot, let version = objects[key]?.attributes[slot] else { return .null }
-        guard entity.attributes[slot].type == .date, let time else { return version }
-        return isBefore(.integer(time), version) ? version : .integer(time)
-    }
-
-    /// Links in join tables go with either end; references without inverse read null.
-    private mutating func remove(_ key: Key) {
-        guard let reference = reference(key) else { return }
-        objects[key] = nil
-        pairs = pairs.filter { !isEnd(key, $0.key) }
-        for (other, object) in objects {
-            for (slot, link) in object.links where link == reference {
-                if object.entity.relationships.contains(where: { $0.slot == slot && $0.inverseIndex == nil }) {
-                    objects[other]?.links[slot] = nil
-                }
-            }
-        }
-    }
-
-    private func isEnd(_ key: Key, _ pair: Pair) -> Bool { pair.owner == key || pair.destination == key }
-
-    // MARK: Validation
-
-    /// One broken rule keeps its code, several have 1560.
-    private var failure: Failure {
-        Failure(codes: ["validation.\(broken.count == 1 ? broken.first?.last ?? "" : "1560")"])
-    }
-
-    private mutating func validateEverything(_ before: ReferenceGraph) throws {
-        for (key, object) in objects {
-            let entity = object.entity
-            let old = before.objects[key]
-            for constraint in entity.uniquenessConstraints {
-                guard let values = uniqueValues(object, constraint), hasTwin(key, constraint, values) else { continue }
-                // Who had the values before is in the right.
-                let isKnown = old?.life == object.life && old?.entity.index == entity.index
-                if isKnown, let old, uniqueValues(old, constraint) == values { continue }
-                broken.insert(["\(key)", constraint.properties.joined(separator: ", "), "1551"])
-            }
-            if object.isPlaceholder { continue }
-            func note(_ property: String, _ code: String) { broken.insert(["\(key)", property, code]) }
-            for attribute in entity.attributes where !attribute.isDerived {
-                let value = object.attributes[attribute.slot]
-                if value.isNull, !attribute.isOptional { note(attribute.name, "1570") }
-            }
-            for relationship in entity.relationships {
-                if let slot = relationship.slot, !relationship.isOptional, object.links[slot] == nil {
-                    note(relationship.name, "1570")
-                }
-                if relationship.isToMany, let code = countFailure(of: key, relationship) {
-                    note(relationship.name, code)
-                }
-            }
-        }
-        if !broken.isEmpty { throw failure }
-    }
-
-    /// The values that have to be unique together, links by what they lead to; nil where one is missing.
-    func uniqueValues(_ object: Object, _ constraint: UniquenessConstraint) -> [String]? {
-        var values: [String] = []
-        for slot in constraint.slots {
-            if object.entity.attributes.contains(where: { $0.slot == slot }) {
-                if object.attributes[slot].isNull { return nil }
-                values.append(object.attributes[slot].shown)
-            } else {
-                guard let link = object.links[slot] else { return nil }
-                values.append("\(link.key.entity) \(link.life)")
-            }
-        }
-        return values
-    }
-
-    private func hasTwin(_ key: Key, _ constraint: UniquenessConstraint, _ values: [String]) -> Bool {
-        let declaring = model.entities[constraint.entityIndex]
-        return objects.contains {
-            $0.key != key && $0.value.entity.isKind(of: declaring) && uniqueValues($0.value, constraint) == values
-        }
-    }
-
-    private func countFailure(of key: Key, _ relationship: Relationship) -> String? {
-        let count = destinations(of: key, relationship).count
-        if let maximum = relationship.maximumCount, count > maximum { return "1590" }
-        if count < relationship.minimumCount, count > 0 || !relationship.isOptional { return "1580" }
-        return nil
     }
 }

@@ -214,6 +214,61 @@ struct StoreVerifierTests {
         #expect(sliced.checks.dropFirst() == report.checks.dropFirst(), "\(sliced.text)")
     }
 
+    static let loose = """
+        model: loose
+        entities:
+          Visit:
+            identity: id
+            attributes: { id: { type: string }, note: { type: string, optional: true } }
+            relationships:
+              host:   { to: Person, inverse: none }
+              guests: { to: Person, many: true, inverse: none, optional: false, minCount: 2 }
+          Person:
+            identity: id
+            attributes: { id: { type: string } }
+        """
+
+    /// A visit whose host and one of its two guests were deleted, which the missing inverses allow.
+    static func visit(_ storage: TestStorage, path: String? = nil) throws -> Graph {
+        let graph = try Graph(ObjectModel.parse(loose), path: path, storage: storage)
+        try graph.apply(
+            graph.upsert("Visit", "v", ["note": "long", "host": "a", "guests": ["a", "b"]]),
+            graph.upsert("Person", "a"), graph.upsert("Person", "b"), graph.delete("Person", "a"))
+        return graph
+    }
+
+    /// The model of ``visit(_:path:)`` after its limit was tightened, which needs no migration.
+    static func tightened() throws -> ObjectModel {
+        try ObjectModel.parse(
+            loose.replacingFirst("note: { type: string,", "note: { type: string, maxLength: 3,"))
+    }
+
+    @Test(arguments: [TestStorage.sqlite, .postgres])
+    func `objects that break a rule lawfully are problems and no damage`(_ storage: TestStorage) throws {
+        let store = try Self.visit(storage).store
+        let report = try store.verify()
+        #expect(
+            report.checks.flatMap(\.problems).map(\.description) == [
+                "Visit v.host: is required and has no value",
+                "Visit v.guests: needs at least 2 objects, this one has 1 (1580)",
+            ])
+        #expect(!report.isSound && !report.isDamaged && report.damage.isEmpty)
+        try ReadingFixture(store).damage("UPDATE \"Visit\" SET note = NULL, id = NULL")
+        let damaged = try store.verify()
+        #expect(damaged.isDamaged && damaged.damageNumber == "1 problem", "\(damaged.text)")
+        #expect(damaged.problemCount == 3)
+    }
+
+    /// A check of rules that cannot read the rows may have met damage.
+    @Test func `a check that cannot be made is damage`() throws {
+        var check = VerificationReport.Check(name: "limits")
+        for number in 1...200 { check.report("Visit", "v\(number)", "note", "is too long") }
+        #expect(!VerificationReport(checks: [check]).isDamaged)
+        check.reportUnreadable("the disk image is malformed")
+        #expect(VerificationReport(checks: [check]).isDamaged && check.problemCount == 201)
+        #expect(check.problems.count == VerificationReport.Check.maximumProblemCount)
+    }
+
     @Test func `finds a damaged index`() throws {
         let fixture = try Self.workOrders()
         try fixture.damage(
@@ -247,7 +302,7 @@ struct StoreVerifierTests {
         #expect(report.text.contains("The store has 150 problems."))
         var json = ""
         report.appendJSON(to: &json)
-        #expect(json.hasPrefix(#"{"isSound":false,"problemCount":150,"checks":[{"name":"integrity","checkedCount":1,"#))
+        #expect(json.hasPrefix(#"{"isSound":false,"isDamaged":true,"problemCount":150,"checks":[{"name":"integrity","#))
         #expect(
             json.contains(
                 #"{"entity":"Message","identity":"x1","property":"seq","what":"is required and has no value"}"#))

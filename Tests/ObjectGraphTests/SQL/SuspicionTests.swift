@@ -102,6 +102,20 @@ import Testing
         #expect(!store.needsVerification)
     }
 
+    @Test func `a store whose objects only break rules of the model is written again`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let path = folder.appending(path: "store.sqlite").path
+        let graph = try StoreVerifierTests.visit(.sqlite, path: path)
+        try graph.writer.close()
+        try graph.store.close()
+        let store = try Store.open(path: path, model: StoreVerifierTests.tightened())
+        store.storage.note(failure)
+        try WriterContext(store: store).close()
+        #expect(!store.needsVerification)
+        #expect(try store.verify().check(named: "limits")?.problemCount == 1)
+    }
+
     @Test func `an unsound store is refused until it is mended`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()

@@ -299,12 +299,21 @@ import Testing
 
     // MARK: Attempts
 
-    @Test func `a lost draft makes the next chunk take the lock, and losses in a row make the runs longer`() {
+    @Test func `a chunk that a draft cannot save takes the lock at once`() {
         var attempts = CommitAttempts()
+        attempts.lost(toAnother: false)
+        #expect(!attempts.drafts)
+        attempts.committed(isDraft: false)
+        #expect(attempts.drafts)
+    }
+
+    @Test func `a chunk that was lost twice takes the lock, and losses in a row make the runs longer`() {
+        var attempts = CommitAttempts()
+        attempts.lost(toAnother: true)
         var runs: [Int] = []
         for _ in 0..<8 {
             #expect(attempts.drafts)
-            attempts.lost()
+            attempts.lost(toAnother: true)
             var run = 0
             while !attempts.drafts {
                 attempts.committed(isDraft: false)
@@ -314,7 +323,14 @@ import Testing
         }
         #expect(runs == [1, 2, 4, 8, 16, 32, 32, 32])
         for _ in 0..<5 { attempts.committed(isDraft: true) }
-        attempts.lost()
+        // After calm, a chunk that another writer got in the way of is drafted again.
+        attempts.lost(toAnother: true)
+        #expect(attempts.drafts)
+        attempts.committed(isDraft: true)
+        attempts.lost(toAnother: true)
+        #expect(attempts.drafts)
+        attempts.lost(toAnother: true)
+        #expect(!attempts.drafts)
         attempts.committed(isDraft: false)
         #expect(attempts.drafts)
     }

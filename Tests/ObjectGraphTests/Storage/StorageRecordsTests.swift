@@ -123,7 +123,7 @@ import Testing
         #expect(lines == ["a 0 3 -", "t 1 8 d"])
     }
 
-    @Test func `a plan is SQLite's, and another storage says so`() throws {
+    @Test func `a store in memory has no plans, and says so`() throws {
         let error = #expect(throws: StoreError.self) {
             try graph.store.read(from: .memory) { try $0.explain(FetchRequest("Chat")) }
         }

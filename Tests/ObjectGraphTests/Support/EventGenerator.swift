@@ -63,7 +63,13 @@ struct EventGenerator {
         }
         if isDeletion { return operation }
         for attribute in entity.attributes where !attribute.isDerived && attribute.slot != entity.identitySlot {
-            if attribute.slot == entity.versionSlot || !random.chance(attribute.isOptional ? 50 : 80) { continue }
+            if attribute.slot == entity.versionSlot {
+                // A null states no version.
+                let isNull = operation.version.isNull && random.chance(20)
+                if isNull { operation.attributes.append(.init(slot: attribute.slot, value: .null)) }
+                continue
+            }
+            if !random.chance(attribute.isOptional ? 50 : 80) { continue }
             let value = random.chance(attribute.isOptional ? 15 : 4) ? Value.null : value(attribute)
             operation.attributes.append(ObjectOperation.AttributeValue(slot: attribute.slot, value: value))
         }

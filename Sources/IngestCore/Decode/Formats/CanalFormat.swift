@@ -34,8 +34,12 @@ struct CanalFormat: RowChangeFormat {
         guard let rows = root.member("data"), rows.kind == .array else { throw Self.missingRow }
         try decoder.checkCount(rows.count)
         var event = ChangeSet([])
+        // The former values of each row stand at its place in another array.
+        var former = root.member("old").flatMap { $0.kind == .array ? $0.elements.makeIterator() : nil }
         for row in rows.elements {
-            event.operations += try decoder.decode(change(kind, row, root), record).operations
+            var change = change(kind, row, root)
+            change.former = former?.next()
+            event.operations += try decoder.decode(change, record).operations
         }
         if event.operations.isEmpty { return decoder.skipped(decoder.skipReason ?? .control) }
         decoder.skipReason = nil

@@ -40,6 +40,7 @@ struct DMSFormat: RowChangeFormat {
         change.table = metadata.member("table-name")?.string
         change.name(in: metadata.member("schema-name")?.string)
         change.takesTexts = true
+        change.former = root.member("before-image")
         return try decoder.decode(change, record)
     }
 }

@@ -39,6 +39,7 @@ struct MaxwellFormat: RowChangeFormat {
         change.table = root.member("table")?.string
         change.name(in: root.member("database")?.string)
         change.takesTexts = true
+        change.former = root.member("old")
         return try decoder.decode(change, record)
     }
 }

@@ -25,9 +25,7 @@ package struct JSONValue {
     /// The marks that stand in the top byte of a tape word (simdjson's doc/tape.md).
     enum Mark {
         static let objectStart: UInt8 = 0x7B
-        static let objectEnd: UInt8 = 0x7D
         static let arrayStart: UInt8 = 0x5B
-        static let arrayEnd: UInt8 = 0x5D
         static let string: UInt8 = 0x22
         static let integer: UInt8 = 0x6C
         static let unsignedInteger: UInt8 = 0x75

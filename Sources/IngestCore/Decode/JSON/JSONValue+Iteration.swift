@@ -1,6 +1,4 @@
-#if canImport(Glibc)
 import Glibc
-#endif
 
 extension JSONValue {
     /// The members of an object in the order of the text, duplicates included. Empty for other kinds.

@@ -174,7 +174,7 @@ extension EventDecoder {
         event.operations.append(operation)
     }
 
-    private func complete(_ operation: inout ObjectOperation, _ route: Route, _ nested: inout [ObjectOperation]) {
+    func complete(_ operation: inout ObjectOperation, _ route: Route, _ nested: inout [ObjectOperation]) {
         if operation.kind == .upsert { route.made.complete(&operation) }
         guard let prefix = route.identityPrefix else { return }
         if route.identity == nil, !operation.identity.isNull {
@@ -198,7 +198,7 @@ extension EventDecoder {
         let text: String?
         var integer: Int64?
         if let path = identity.path {
-            guard let value = scope.base.member(at: path), !route.values.isNull(value) else { return .null }
+            guard let value = scope.member(at: path), !route.values.isNull(value) else { return .null }
             integer = value.int64
             text = value.string ?? integer.map { String($0) }
         } else if identity.variable == .row {

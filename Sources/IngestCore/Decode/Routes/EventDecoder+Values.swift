@@ -57,7 +57,8 @@ extension EventDecoder {
             return value
         }
         let expectation =
-            row.table.forms[field.name]?.expectation ?? row.circumstances.values.expectation(attribute.type)
+            row.table.forms[field.name]?.expectation(attribute.type)
+            ?? row.circumstances.values.expectation(attribute.type)
         throw DecodeError(
             code: "decode.type",
             "\(row.entity.name).\(field.name), which '\(field.expression.source)' gives, has to be \(expectation)"

@@ -156,7 +156,7 @@ extension RecordCondition.Comparison {
             case .beginsWith: return text.utf8.starts(with: part.utf8)
             case .endsWith: return text.utf8.reversed().starts(with: part.utf8.reversed())
             case .contains: return text.utf8.contains(part.utf8)
-            default: return NamePattern.matches(part, text)
+            default: return TextPatterns.matches(text, like: part)
             }
         }
     }

@@ -85,9 +85,6 @@ struct RecordPath: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Follows a path of keys; nil where a step is missing.
-    func member(at keys: [String]) -> JSONValue? { member(at: RecordPath(keys: keys)) }
-
     /// Follows a path; nil where a step is missing. A path that meets null is null: an object that is not there has no
     /// members.
     ///

@@ -145,7 +145,7 @@ package final class RecordSample {
         let entity = model.entities[operation.entity]
         if operation.kind == .truncate { return "truncate  \(entity.name)" }
         var parts = ["\(operation.kind.name)  \(entity.name) \(entity.identity.type.text(of: operation.identity))"]
-        parts += properties(operation).map { "\($0.name)=\($0.json)" }
+        parts += properties(operation).map { "\($0.name)=\($0.value.json)" }
         return parts.joined(separator: "  ")
     }
 
@@ -154,61 +154,60 @@ package final class RecordSample {
     /// - Parameter hasReason: whether it has a dead letter's reason, whose wording may change between versions, and the
     ///   number of a route that skips a record.
     package func json(_ place: RecordPlace, _ outcome: Outcome, hasReason: Bool = true) -> String {
-        let head = "{\"record\":\(place.offset),\"line\":\(place.line.map { "\($0)" } ?? "null"),\"outcome\":"
+        var object = JSONObject(["record": place.offset, "line": place.line])
         switch outcome {
         case .event(let event):
-            return head + "\"event\",\"operations\":[\(event.operations.map(json).joined(separator: ","))]}"
+            object.add("outcome", "event")
+            object.add("operations", event.operations.map(self.object))
         case .skipped(let reason, route: let route):
-            let number = hasReason ? route.map { ",\"route\":\($0)" } ?? "" : ""
-            return head + "\"filtered\",\"reason\":\(JSONText.string(reason.rawValue))\(number)}"
+            object.add("outcome", "filtered")
+            object.add("reason", reason.rawValue)
+            object.add("route", hasReason ? route : nil)
         case .failed(let error):
-            let reason = hasReason ? ",\"reason\":\(JSONText.string(error.description))" : ""
-            return head + "\"deadLetter\",\"code\":\(JSONText.string(error.code))\(reason)}"
+            object.add("outcome", "deadLetter")
+            object.add("code", error.code)
+            object.add("reason", hasReason ? error.description : nil)
         }
+        return object.json
     }
 
-    private func json(_ operation: ObjectOperation) -> String {
+    private func object(_ operation: ObjectOperation) -> JSONObject {
         let entity = model.entities[operation.entity]
-        var output = "{\"verb\":\"\(operation.kind.name)\","
-        output += "\"entity\":\(JSONText.string(entity.name)),\"identity\":"
-        entity.identity.type.appendJSON(operation.identity, to: &output)
+        var object = JSONObject([
+            "verb": operation.kind.name, "entity": entity.name,
+            "identity": entity.identity.type.json(operation.identity),
+        ])
         if let slot = entity.versionSlot, !operation.version.isNull {
-            output += ",\"version\":"
-            entity.attributes[slot].type.appendJSON(operation.version, to: &output)
+            object.add("version", entity.attributes[slot].type.json(operation.version))
         }
-        if let time = operation.time { output += ",\"time\":\(JSONText.string(Timestamp.text(time)))" }
-        let members = properties(operation).map { "\(JSONText.string($0.name)):\($0.json)" }
-        return output + ",\"properties\":{\(members.joined(separator: ","))}}"
+        object.add("time", operation.time.map { Timestamp.text($0) })
+        var members = JSONObject()
+        for property in properties(operation) { members.add(property.name, property.value) }
+        object.add("properties", members)
+        return object
     }
 
     /// The properties that an operation names, each once, the last value counting.
-    private func properties(_ operation: ObjectOperation) -> [(name: String, json: String)] {
+    private func properties(_ operation: ObjectOperation) -> [(name: String, value: JSONFragment)] {
         let entity = model.entities[operation.entity]
-        var list: [(name: String, json: String)] = []
-        func set(_ name: String, _ json: String) {
+        var list: [(name: String, value: JSONFragment)] = []
+        func set(_ name: String, _ value: JSONFragment) {
             list.removeAll { $0.name == name }
-            list.append((name, json))
+            list.append((name, value))
         }
         for item in operation.attributes {
             let attribute = entity.attributes[item.slot]
-            var json = ""
-            attribute.type.appendJSON(item.value, to: &json)
-            set(attribute.name, json)
+            set(attribute.name, attribute.type.json(item.value))
         }
         for item in operation.relationships {
             let relationship = entity.relationships[item.relationship]
-            let type = model.entities[relationship.destinationIndex].identity.type
-            func identity(_ value: Value) -> String {
-                var json = ""
-                type.appendJSON(value, to: &json)
-                return json
-            }
-            func list(_ values: [Value]) -> String { "[\(values.map(identity).joined(separator: ","))]" }
+            let identity = model.entities[relationship.destinationIndex].identity.type.json
             switch item.change {
             case .one(let value): set(relationship.name, identity(value))
-            case .replace(let values): set(relationship.name, list(values))
+            case .replace(let values): set(relationship.name, JSONFragment(values.map(identity).json))
             case .edit(let add, let remove):
-                set(relationship.name, "{\"add\":\(list(add)),\"remove\":\(list(remove))}")
+                let edit = JSONObject(["add": add.map(identity), "remove": remove.map(identity)])
+                set(relationship.name, JSONFragment(edit.json))
             }
         }
         return list

@@ -185,7 +185,8 @@ struct Route {
     ///
     /// - Parameter fields: where the condition's paths begin.
     func takes(_ record: SourceRecord, fields: JSONValue?) -> Bool {
-        if let topic, topic != record.place.topic, !NamePattern.matches(topic, record.place.topic) { return false }
+        let name = record.place.topic
+        if let topic, topic != name, !TextPatterns.matches(name, like: topic) { return false }
         for (name, value) in headers where !record.headers.contains(where: { $0.name == name && $0.value == value }) {
             return false
         }

@@ -8,6 +8,8 @@ struct RouteScope {
     let root: JSONValue
     /// Where paths begin: the record's value, or an element.
     var base: JSONValue
+    /// Values that stand before those of the base: the former ones of a row.
+    var former: JSONValue?
     let keys: RecordKeys
     /// The identity of the object around an element.
     var parent = ""
@@ -22,6 +24,9 @@ struct RouteScope {
         self.base = base ?? root
         self.keys = keys
     }
+
+    /// Follows a path from where paths begin.
+    func member(at path: RecordPath) -> JSONValue? { former?.member(at: path) ?? base.member(at: path) }
 
     /// The number that `$row` stands for.
     var rowNumber: Int64 {
@@ -126,7 +131,7 @@ extension RouteExpression {
         switch part {
         case .text(let text): return .text(text)
         case .path(let path):
-            guard let value = scope.base.member(at: path) else { return .absent }
+            guard let value = scope.member(at: path) else { return .absent }
             return try RouteScope.text(of: value, path.text)
         case .variable(let variable): return try scope.text(of: variable)
         }

@@ -18,12 +18,10 @@ extension RouteUsage.Report {
 
     /// Returns the report as a JSON object on one line.
     package func json(number: Int) -> String {
-        let parts = parts.map { part in
-            "{\"name\":\(JSONText.string(part.name)),\"value\":\(JSONText.string(part.value)),\"records\":\(part.records)}"
-        }
-        return "{\"route\":\(number),\"entity\":\(JSONText.string(entity)),"
-            + "\"location\":\(location.map { JSONText.string($0) } ?? "null"),\"records\":\(records),"
-            + "\"parts\":[\(parts.joined(separator: ","))],"
-            + "\"notices\":[\(notices.map { JSONText.string($0) }.joined(separator: ","))]}"
+        JSONObject([
+            "route": number, "entity": entity, "location": location, "records": records,
+            "parts": parts.map { JSONObject(["name": $0.name, "value": $0.value, "records": $0.records]) },
+            "notices": notices,
+        ]).json
     }
 }

@@ -17,7 +17,7 @@ package struct SampleRules {
         }
 
         /// The gap as a JSON object on one line.
-        package var json: String { "{\"required\":\(JSONText.string(attribute)),\"objects\":\(objects)}" }
+        package var json: String { JSONObject(["required": attribute, "objects": objects]).json }
     }
 
     private let model: ObjectModel

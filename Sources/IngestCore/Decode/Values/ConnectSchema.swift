@@ -62,12 +62,6 @@ struct SchemaFields {
         next = list.elements
     }
 
-    /// Returns the logical type of the member with this name.
-    mutating func type(of name: UnsafeBufferPointer<UInt8>) -> LogicalType {
-        guard let schema = schema(of: name) else { return .plain }
-        return LogicalType(schema)
-    }
-
     /// Returns the schema of the member with this name, or nil where there is none.
     mutating func schema(of name: UnsafeBufferPointer<UInt8>) -> JSONValue? {
         if byName == nil {

@@ -2,7 +2,7 @@ import ObjectGraph
 
 extension RouteConfiguration.ValueForm {
     /// The unit of a form that counts time, or nil.
-    private var unit: TimeUnit? {
+    var unit: TimeUnit? {
         switch self {
         case .days: .days
         case .seconds: .seconds

@@ -41,11 +41,15 @@ enum ValueReading: Sendable {
         }
     }
 
-    /// The form as messages name it.
-    var expectation: String {
+    /// The values that a type takes in this form, as messages name them.
+    func expectation(_ type: AttributeType) -> String {
         switch self {
         case .form(.json): "JSON, or a text that holds JSON"
-        case .form(let form): "of the form '\(form.rawValue)'"
+        case .form(.text): "\(type.expectation), written as text"
+        case .form(.number): "a number, or \(type.expectation)"
+        case .form(.boolean): "true or false, or \(type.expectation)"
+        case .form(.iso8601): AttributeType.date.expectation
+        case .form(let form): "a number of \(form.rawValue) since 1970"
         case .pattern(let pattern): "a date of the form \(pattern.text)"
         }
     }

@@ -1,53 +1,9 @@
-/// How SQLite carries a fetch request out.
-public struct FetchExplanation: Sendable {
-    /// The statement; values are parameters in it.
-    public let sql: String
-    /// How many values are bound.
-    public let valueCount: Int
-    /// The steps in words, in the order of the statement's plan.
-    public let steps: [String]
-    /// Tells whether an index or key finds the objects of the entity, or serves their order.
-    public let usesIndex: Bool
-    /// Tells whether the result is sorted because no index serves the order.
-    public let sorts: Bool
-
-    /// The whole as text of several lines.
-    public var text: String {
-        let summary: String
-        switch (usesIndex, sorts) {
-        case (true, false): summary = "An index serves."
-        case (true, true): summary = "An index finds the objects; they are sorted then."
-        case (false, false): summary = "No index serves: all objects are read."
-        case (false, true): summary = "No index serves: all objects are read, then sorted."
-        }
-        let lines = steps.map { "  " + $0 }
-        return ([sql, "", summary] + lines).joined(separator: "\n") + "\n"
-    }
-}
-
-// Only SQLite explains requests: other storages throw `store.unavailable`.
-extension ReadContext {
-    /// Tells how a request is carried out, without doing so.
-    ///
-    /// - Parameters:
-    ///   - request: the request.
-    ///   - counting: whether its objects or rows are counted rather than read.
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
-    public func explain(_ request: FetchRequest, counting: Bool = false) throws -> FetchExplanation {
-        try explain(try request.checked(with: model), counting: counting)
-    }
-
-    /// Tells how a checked request is carried out, without doing so.
-    ///
-    /// - Parameters:
-    ///   - request: the request.
-    ///   - counting: whether its objects or rows are counted rather than read.
-    /// - Throws: ``StoreError``; ``FetchPredicateError`` where the request leads over too many relationships.
-    public func explain(_ request: CheckedFetchRequest, counting: Bool = false) throws -> FetchExplanation {
+extension SQLiteSnapshot: RequestExplainer {
+    package func explain(_ request: CheckedFetchRequest, counting: Bool) throws -> FetchExplanation {
         let output: FetchQuery.Output =
             counting ? .count : request.isOfRows ? .rows : .objects(withOrder: false)
-        let query = try FetchQuery(try ready(request), output: output, now: request.time)
-        let plan = try sqlite().all("EXPLAIN QUERY PLAN " + query.sql, query.bindings) {
+        let query = try FetchQuery(request, output: output, now: request.time)
+        let plan = try all("EXPLAIN QUERY PLAN " + query.sql, query.bindings) {
             PlanLine(id: $0.integer(0), parent: $0.integer(1), detail: $0.text(3))
         }
         return PlanReader(plan, tables: query.tables).explanation(query)
