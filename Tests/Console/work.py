@@ -67,6 +67,7 @@ def look_at_migration(windows, migration):
         views.expect("#sentence", "Migrating the store: copying, ")
         if views.page.locator("nav").is_visible():
             views.complaints.append("the views of the store are offered during a migration")
+        views.expect('#work[value]:not([value="0"])')
         views.expect("#sentence", " left")
     for views in windows.values():
         views.check("migration")
