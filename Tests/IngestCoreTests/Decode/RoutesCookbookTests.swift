@@ -42,7 +42,7 @@ import Testing
             default: break
             }
         }
-        #expect(recipes == 6)
+        #expect(recipes == 7)
     }
 
     private func outcome(of record: String, _ routes: String, _ model: ObjectModel) throws -> String {
