@@ -239,7 +239,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("price", .text, "\"1.234,50\"", "a decimal number such as 12.50, written as text"),
+            ("price", .text, "\"1.234,50\"", "a decimal number of up to 38 digits, such as 12.50, written as text"),
             ("name", .number, "true", "a number, or a text"), ("isOpen", .boolean, "\"x\"", "true or false"),
             ("happenedAt", .nanoseconds, "\"x\"", "a number of nanoseconds since 1970"),
         ] as [(String, RouteConfiguration.ValueForm, String, String)])
