@@ -83,7 +83,9 @@ package struct EntityProfile: Sendable {
         recordCount += 1
         for (key, value) in json.members {
             let name = JSONValue.text(key)
-            if let type = schema?.schema(of: key).map({ LogicalType($0) }), let (text, shape) = Self.meaning(of: value, type, connect) {
+            if let type = schema?.schema(of: key).map({ LogicalType($0) }),
+                let (text, shape) = Self.meaning(of: value, type, connect)
+            {
                 add(text, shape, to: name)
                 continue
             }
