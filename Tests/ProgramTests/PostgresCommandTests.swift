@@ -37,6 +37,7 @@ import Testing
             .replacing(place.map { String($0) } ?? "", with: "PLACE")
             .replacing(/process [0-9]+/, with: "process").replacing(/[0-9-]+T[0-9:.]+Z/, with: "TIME")
             .replacing(/[0-9]+ records\/s|"seconds":[0-9.]+,"recordsPerSecond":[0-9]+/, with: "SPEED")
+            .replacing(/\b[0-9]+ (s|min) (ago|old)\b/, with: "AGE")
     }
 
     /// Carries commands out on both stores, one after the other, and compares their answers.

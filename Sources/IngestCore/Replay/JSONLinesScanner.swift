@@ -1,17 +1,10 @@
 /// Cuts JSON lines: `\n` or `\r\n` ends a record, blank lines are none, the last line needs no end.
-///
-/// A first line that is an opening brace alone begins a document of several lines, which this is not.
 struct JSONLinesScanner: RecordScanner {
     private var line = 1
-    private var isFirst = true
 
     mutating func scan(_ window: ByteWindow) throws(ScanError) -> ScannedRecord? {
         while let newline = window.index(of: 0x0A) {
             let record = cut(window, at: newline)
-            if isFirst, let record {
-                isFirst = false
-                if Self.isBrace(window, record) { throw ScanError(kind: .document, line: line) }
-            }
             window.cursor = newline + 1
             line += 1
             if let record { return record }
@@ -34,12 +27,6 @@ struct JSONLinesScanner: RecordScanner {
         let record = window.record(endingAt: hasReturn ? index - 1 : index, line: line)
         if record.availableBytes == record.totalBytes && Self.isBlank(window, record) { return nil }
         return record
-    }
-
-    private static func isBrace(_ window: ByteWindow, _ record: ScannedRecord) -> Bool {
-        let bytes = UnsafeRawBufferPointer(start: window.base + record.start, count: record.availableBytes)
-        return bytes.first { !JSONArrayScanner.isWhiteSpace($0) } == UInt8(ascii: "{")
-            && bytes.count { !JSONArrayScanner.isWhiteSpace($0) } == 1
     }
 
     private static func isBlank(_ window: ByteWindow, _ record: ScannedRecord) -> Bool {

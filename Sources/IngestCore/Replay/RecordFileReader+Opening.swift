@@ -22,6 +22,28 @@ extension RecordFileReader {
         }
     }
 
+    /// Tells whether the content begins as one JSON object over several lines: a brace alone on a line, then a key.
+    static func isDocument(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) -> Bool {
+        let limit = min(sniffedBytes, window.maximumRecordBytes)
+        while true {
+            let bytes = UnsafeRawBufferPointer(start: window.base + window.start, count: window.end - window.start)
+            if let answer = beginsDocument(bytes) { return answer }
+            if window.isAtEnd || bytes.count >= limit { return false }
+            try window.fill(from: source)
+        }
+    }
+
+    /// - Returns: nil where the bytes do not tell.
+    private static func beginsDocument(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+        var rest = bytes.drop(while: JSONArrayScanner.isWhiteSpace)
+        guard let brace = rest.popFirst() else { return nil }
+        guard brace == UInt8(ascii: "{") else { return false }
+        rest = rest.drop { $0 != 0x0A && JSONArrayScanner.isWhiteSpace($0) }
+        guard let end = rest.popFirst() else { return nil }
+        guard end == 0x0A else { return false }
+        return rest.first { !JSONArrayScanner.isWhiteSpace($0) }.map { $0 == UInt8(ascii: "\"") }
+    }
+
     /// Returns the delimiter that the header row suggests, leaving the window's cursor where it is.
     static func usualDelimiter(
         _ window: ByteWindow, _ source: any ByteSource, _ quote: CSVQuote

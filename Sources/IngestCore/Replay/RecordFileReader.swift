@@ -73,7 +73,9 @@ public final class RecordFileReader {
             self.format = .fromContent(try Self.firstByte(window, source))
         }
         switch self.format {
-        case .jsonLines: scanner = JSONLinesScanner()
+        case .jsonLines:
+            if try Self.isDocument(window, source) { throw RecordFileError(.document, path: path) }
+            scanner = JSONLinesScanner()
         case .jsonArray: scanner = JSONArrayScanner()
         case .csv:
             let isTabbed = RecordFileFormat.fileExtension(of: path) == "tsv"

@@ -22,9 +22,15 @@ import Testing
         #expect(records.isEmpty && error == nil)
     }
 
-    @Test(arguments: ["{\n  \"id\": 1\n}\n", "\u{FEFF}\n { \r\n}", "{\n"])
+    @Test(arguments: ["{\n  \"id\": 1\n}\n", "\u{FEFF}\n { \r\n\t\"a\""])
     func `refuses one document over several lines`(text: String) {
         let folder = TestFolder()
+        for bufferBytes in [1, 4096] {
+            let path = folder.write("a.jsonl", text)
+            #expect(readAll(path, bufferBytes: bufferBytes).error?.kind == .document)
+        }
+        // One that is cut behind its brace is a broken record like others.
+        #expect(readAll(folder.write("a.jsonl", "{\n{\"b\":2}\n")).records.count == 2)
         let (records, error, _) = readAll(folder.write("a.jsonl", text))
         #expect(records.isEmpty && error?.kind == .document)
         #expect(error?.description.contains("jq -c") == true)

@@ -79,6 +79,21 @@ import Testing
         }
     }
 
+    @Test func `a draft compares the tombstones of absent objects alone`() throws {
+        let draft = WriteDraft()
+        func note(_ lists: [(root: Int, identities: [Value])]) throws -> [(root: Int, identities: [Value])]? {
+            let before = draft.reads.count
+            try draft.note([.tombstones(lists)], [ReadDigest()], present: [0: ["here"], 2: ["absent"]])
+            guard draft.reads.count > before, case .tombstones(let kept)? = draft.reads.last?.request else {
+                return nil
+            }
+            return kept
+        }
+        let kept = try #require(try note([(0, ["here", "absent"]), (1, ["here"]), (2, ["absent"])]))
+        #expect(kept.map(\.root) == [0, 1] && kept.map(\.identities) == [["absent"], ["here"]])
+        #expect(try note([(0, ["here"])]) == nil)
+    }
+
     @Test func `a draft leaves the counts that it does not change to the others`() throws {
         let shared = try SharedStore(model)
         let (drafting, other) = (try shared.writer(shared.open()), try shared.writer(shared.open()))
