@@ -9,6 +9,8 @@ final class IdentityTable {
         var object: ContextObject?
         /// Tells whether ``takeNamed()`` will hand the identity out.
         var isNamed = false
+        /// Tells whether ``takeNamed()`` has handed it out.
+        var wasNamed = false
     }
 
     private var entries: UnsafeMutablePointer<Entry>
@@ -66,10 +68,17 @@ final class IdentityTable {
         identities.reserveCapacity(named.count)
         for index in named.lazy.map({ Int($0) }) {
             entries[index].isNamed = false
-            if entries[index].object == nil { identities.append(entries[index].identity) }
+            if entries[index].object != nil { continue }
+            entries[index].wasNamed = true
+            identities.append(entries[index].identity)
         }
         named.removeAll(keepingCapacity: true)
         return identities
+    }
+
+    /// Tells whether the store was asked for an identity by its name, and so for its tombstone.
+    func wasNamed(_ identity: Value) -> Bool {
+        find(identity, identity._rawHashValue(seed: 0)).map { entries[$0].wasNamed } ?? false
     }
 
     /// Makes room for a number of further identities.

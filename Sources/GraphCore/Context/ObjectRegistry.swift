@@ -225,8 +225,11 @@ package final class ObjectRegistry {
     func loadTombstones(of objects: [ContextObject]) throws(StoreError) {
         guard storeHasTombstones, !objects.isEmpty else { return }
         var unknown: [[Value]] = Array(repeating: [], count: roots.count)
-        for object in objects where !object.isNew && tombstones[object.entity.rootIndex][object.identity] == nil {
-            unknown[object.entity.rootIndex].append(object.identity)
+        for object in objects where !object.isNew {
+            let (root, identity) = (object.entity.rootIndex, object.identity)
+            if tombstones[root][identity] == nil, !byIdentity[root].wasNamed(identity) {
+                unknown[root].append(identity)
+            }
         }
         let wanted = unknown.indices.filter { !unknown[$0].isEmpty }.map { (root: $0, identities: unknown[$0]) }
         if wanted.isEmpty { return }
