@@ -222,8 +222,8 @@ package final class EventApplier {
             // The store computes a derived value, so no event states it.
             if slot == entity.identitySlot || entity.attributes[slot].isDerived { continue }
             let value = operation.pointee.attributes[index].value
-            // Without a version any late event would apply.
-            if slot == entity.versionSlot, value.isNull, !isFirst { continue }
+            // Without a version any late event would apply. (A null for a required one is refused.)
+            if slot == entity.versionSlot, value.isNull, !isFirst, entity.attributes[slot].isOptional { continue }
             entity.limitsBySlot[slot]?.check(value, of: entity) { note($0, of: object) }
             set(value, slot, of: object)
         }

@@ -263,6 +263,12 @@ class Oracle:
         else:
             self.tombstones[key] = tombstone
 
+    def bury(self, entity, identity, version, time):
+        """Deletes what may have been deleted before: the later version and the later time count."""
+        former = self.tombstones.get((entity.name, identity), (None, None))
+        later = [max((one for one in pair if one is not None), default=None) for pair in zip(former, (version, time))]
+        self.set_tombstone(entity, identity, tuple(later))
+
     @staticmethod
     def restore(table, key, old):
         if old is None:
@@ -282,7 +288,7 @@ class Oracle:
             if known is not None:
                 self.delete([known], time, version)
             else:
-                self.set_tombstone(entity, identity, (version, time))
+                self.bury(entity, identity, version, time)
             return
         thing = known if known is not None else self.create(entity, identity)
         self.touch(thing)
@@ -433,7 +439,7 @@ class Oracle:
             self.undo.append((table.__setitem__, thing.id, thing))
             del table[thing.id]
             self.touched.pop(key, None)
-            self.set_tombstone(thing.entity, thing.id, (own, time))
+            self.bury(thing.entity, thing.id, own, time)
 
     def let_go(self, thing, doomed):
         for name in thing.entity.many:

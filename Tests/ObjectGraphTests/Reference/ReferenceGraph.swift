@@ -165,7 +165,11 @@ struct ReferenceGraph {
         }
         for given in operation.attributes where given.slot != entity.identitySlot {
             // Nothing takes an object's version away.
-            if given.slot == entity.versionSlot, given.value.isNull, hasArrived { continue }
+            if given.slot == entity.versionSlot, given.value.isNull, hasArrived,
+                entity.attributes[given.slot].isOptional
+            {
+                continue
+            }
             entity.attributes[given.slot].check(given.value, entity: entity.name) {
                 broken.insert(["\(key)", $0.property ?? "", "\($0.code)"])
             }
