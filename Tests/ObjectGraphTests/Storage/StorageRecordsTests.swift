@@ -124,8 +124,9 @@ import Testing
     }
 
     @Test func `a store in memory has no plans, and says so`() throws {
+        let tables = Store.inMemoryTables(model: graph.store.model)
         let error = #expect(throws: StoreError.self) {
-            try graph.store.read(from: .memory) { try $0.explain(FetchRequest("Chat")) }
+            try tables.read { try $0.explain(FetchRequest("Chat")) }
         }
         #expect(error?.code == .unavailable)
     }
