@@ -30,7 +30,7 @@ import Testing
         let longer = try bench.rebuild().wait()
         #expect(longer.status == 65 && longer.errors.contains("the topic was made again"), "\(longer.errors)")
         #expect(bench.identity(store) == old && bench.position(store) == 300)
-        // What was read of it goes on, where it is wished.
+        // With the option, the rebuild goes on with the records that it has read.
         let allowed = try bench.rebuild(["--allow-partial"])
         try allowed.wait(for: "the new store") { bench.identity(store) != old && bench.position(store) == 500 }
         try bench.stop(allowed)

@@ -25,10 +25,15 @@ extension EventApplier {
             return
         }
         // A deletion of something unknown is remembered: its late events change nothing.
-        let former = registry.tombstones[registry.roots[operation.entity]][operation.identity]?.current
-        setTombstone(
-            Tombstone(version: operation.version, time: operation.time).following(former), entity: operation.entity,
-            identity: operation.identity)
+        _ = bury(operation.identity, of: operation.entity, version: operation.version, time: operation.time)
+    }
+
+    /// Gives an identity its tombstone; what an earlier deletion has stated stays.
+    private func bury(_ identity: Value, of entity: Int, version: Value, time: Int64?) -> Tombstone {
+        let former = registry.tombstones[registry.roots[entity]][identity]?.current
+        let tombstone = Tombstone(version: version, time: time).following(former)
+        setTombstone(tombstone, entity: entity, identity: identity)
+        return tombstone
     }
 
     /// Deletes objects and does to others what the delete rules say.
@@ -54,13 +59,9 @@ extension EventApplier {
         try registry.loadTombstones(of: plan.deleted.filter(\.state.isPlaceholder))
         for (index, object) in plan.deleted.enumerated() {
             let isRoot = index < rootCount
-            let former = registry.tombstones[object.entity.rootIndex][object.identity]?.current
-            let tombstone = Tombstone(
-                version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time
-            ).following(former)
+            let own = isRoot && !version.isNull ? version : tombstoneVersion(object, at: time)
             willChange(object)
-            object.state.deletion = tombstone
-            setTombstone(tombstone, entity: object.entity.index, identity: object.identity)
+            object.state.deletion = bury(object.identity, of: object.entity.index, version: own, time: time)
         }
     }
 

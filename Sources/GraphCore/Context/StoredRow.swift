@@ -29,7 +29,8 @@ package struct Tombstone {
 
     /// The tombstone of a deletion after which the identity had a tombstone already: the later version and the later time.
     ///
-    /// A deletion that lacks one of them, or states an older one, takes nothing back: what was too late stays so.
+    /// A deletion that lacks one of them, or states an older one, takes nothing back. So an event that was too late stays
+    /// too late.
     func following(_ former: Tombstone?) -> Tombstone {
         guard let former else { return self }
         var following = self

@@ -206,14 +206,12 @@ package struct WorkerVerdict: Sendable, Equatable {
     }
 }
 
-extension WorkerVerdict {
+extension WorkerVerdict: JSONWritable {
     /// The verdict as a JSON object.
     package var json: String {
         let things = attention.map {
-            "{\"check\":\(JSONText.string($0.check)),\"title\":\(JSONText.string($0.title)),"
-                + "\"reason\":\(JSONText.string($0.reason)),\"remedy\":\(JSONText.string($0.remedy))}"
+            JSONObject(["check": $0.check, "title": $0.title, "reason": $0.reason, "remedy": $0.remedy])
         }
-        return "{\"state\":\"\(state.rawValue)\",\"sentence\":\(JSONText.string(sentence)),"
-            + "\"attention\":[\(things.joined(separator: ","))]}"
+        return JSONObject(["state": state.rawValue, "sentence": sentence, "attention": things]).json
     }
 }

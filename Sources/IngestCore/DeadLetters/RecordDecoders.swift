@@ -7,8 +7,7 @@ package final class RecordDecoders {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
     private let registry: SchemaRegistry?
-    private var known: [String: Result<EventDecoder, DecodeError>] = [:]
-    private var routeFaults: [String: any Error] = [:]
+    private var known: [String: Result<EventDecoder, any Error>] = [:]
 
     /// Makes decoders for a configuration and a model.
     package init(configuration: WorkerConfiguration, model: ObjectModel) {
@@ -29,8 +28,7 @@ package final class RecordDecoders {
     ///
     /// - Throws: ``RouteError``.
     func checkRoutes(of topic: String) throws {
-        _ = try? decoder(of: topic)
-        if let fault = routeFaults[topic] { throw fault }
+        do { _ = try found(topic) } catch is DecodeError {}
     }
 
     /// Takes a decoder for that of a topic.
@@ -40,34 +38,36 @@ package final class RecordDecoders {
     ///
     /// - Throws: ``DecodeError``, as ``decode(_:)``.
     func decoder(of topic: String) throws(DecodeError) -> EventDecoder {
+        do {
+            return try found(topic)
+        } catch let error as DecodeError {
+            throw error
+        } catch {
+            throw DecodeError(code: "decode.route", "\(error)")
+        }
+    }
+
+    private func found(_ topic: String) throws -> EventDecoder {
         if let decoder = known[topic] { return try decoder.get() }
-        let made: Result<EventDecoder, DecodeError>
-        do throws(DecodeError) { made = .success(try makeDecoder(of: topic)) } catch { made = .failure(error) }
-        if case .failure(let error) = made, error.isRetriable { throw error }
+        let made = Result { try makeDecoder(of: topic) }
+        if case .failure(let error as DecodeError) = made, error.isRetriable { throw error }
         known[topic] = made
         return try made.get()
     }
 
-    private func makeDecoder(of topic: String) throws(DecodeError) -> EventDecoder {
-        do {
-            if let path = ReplayEngine.path(ofTopic: topic) {
-                if RecordFileFormat.fromExtension(of: path) == .csv {
-                    throw DecodeError(
-                        code: "decode.row",
-                        "A row of a CSV file says nothing without its header. Repair the file, and replay it with --restart"
-                    )
-                }
-                return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
+    private func makeDecoder(of topic: String) throws -> EventDecoder {
+        if let path = ReplayEngine.path(ofTopic: topic) {
+            if RecordFileFormat.fromExtension(of: path) == .csv {
+                throw DecodeError(
+                    code: "decode.row",
+                    "A row of a CSV file says nothing without its header. Repair the file, and replay it with --restart"
+                )
             }
-            guard let found = configuration.topics.first(where: { $0.name == topic }) else {
-                throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
-            }
-            return try configuration.decoder(of: found, model: model, registry: registry)
-        } catch let error as DecodeError {
-            throw error
-        } catch {
-            routeFaults[topic] = error
-            throw DecodeError(code: "decode.route", "\(error)")
+            return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
         }
+        guard let found = configuration.topics.first(where: { $0.name == topic }) else {
+            throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
+        }
+        return try configuration.decoder(of: found, model: model, registry: registry)
     }
 }

@@ -26,10 +26,10 @@ package struct StoreWork: Sendable, Equatable {
     package let share: Double?
 }
 
-extension StoreWork {
+extension StoreWork: JSONWritable {
     /// The work as a JSON object.
-    var json: String {
-        let share = share.map { "\(($0 * 1000).rounded(.down) / 1000)" } ?? "null"
-        return "{\"kind\":\"\(kind.rawValue)\",\"step\":\(JSONText.string(phrase)),\"share\":\(share)}"
+    package var json: String {
+        let share = share.map { ($0 * 1000).rounded(.down) / 1000 }
+        return JSONObject(["kind": kind.rawValue, "step": phrase, "share": share]).json
     }
 }

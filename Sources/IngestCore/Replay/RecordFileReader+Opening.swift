@@ -1,6 +1,6 @@
 /// Reads the beginning of a file: the byte order mark, the first byte, the header row.
 extension RecordFileReader {
-    /// The most bytes that are looked at for the first that is not white space.
+    /// The most bytes of the beginning that are looked at.
     private static let sniffedBytes = 4096
 
     static func skipByteOrderMark(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) {
@@ -12,25 +12,28 @@ extension RecordFileReader {
 
     /// Returns the first byte that is not white space, leaving the window's cursor where it is.
     static func firstByte(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) -> UInt8? {
+        try sniff(window, source) { bytes, _ in bytes.first { !JSONArrayScanner.isWhiteSpace($0) } }
+    }
+
+    /// Returns what the first bytes tell, leaving the window's cursor where it is.
+    ///
+    /// - Parameter answer: takes the bytes, and whether no more are looked at; nil asks for more.
+    private static func sniff<Answer>(
+        _ window: ByteWindow, _ source: any ByteSource, _ answer: (UnsafeRawBufferPointer, _ isLast: Bool) -> Answer?
+    ) throws(RecordFileError) -> Answer? {
         let limit = min(sniffedBytes, window.maximumRecordBytes)
         while true {
-            for index in window.start..<window.end where !JSONArrayScanner.isWhiteSpace(window.base[index]) {
-                return window.base[index]
-            }
-            if window.isAtEnd || window.end - window.start >= limit { return nil }
+            let bytes = UnsafeRawBufferPointer(start: window.base + window.start, count: window.end - window.start)
+            let isLast = window.isAtEnd || bytes.count >= limit
+            if let found = answer(bytes, isLast) { return found }
+            if isLast { return nil }
             try window.fill(from: source)
         }
     }
 
     /// Tells whether the content begins as one JSON object over several lines: a brace alone on a line, then a key.
     static func isDocument(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) -> Bool {
-        let limit = min(sniffedBytes, window.maximumRecordBytes)
-        while true {
-            let bytes = UnsafeRawBufferPointer(start: window.base + window.start, count: window.end - window.start)
-            if let answer = beginsDocument(bytes) { return answer }
-            if window.isAtEnd || bytes.count >= limit { return false }
-            try window.fill(from: source)
-        }
+        try sniff(window, source) { bytes, _ in beginsDocument(bytes) } ?? false
     }
 
     /// - Returns: nil where the bytes do not tell.
@@ -48,21 +51,19 @@ extension RecordFileReader {
     static func usualDelimiter(
         _ window: ByteWindow, _ source: any ByteSource, _ quote: CSVQuote
     ) throws(RecordFileError) -> CSVDelimiter {
-        let limit = min(sniffedBytes, window.maximumRecordBytes)
-        while true {
+        let found: CSVDelimiter? = try sniff(window, source) { bytes, isLast in
             var isQuoted = false
             var hasSemicolon = false
-            for index in window.start..<window.end {
-                let byte = window.base[index]
+            for (index, byte) in bytes.enumerated() {
                 if byte == quote.rawValue, quote != .none { isQuoted.toggle() }
                 if isQuoted { continue }
                 if byte == CSVDelimiter.comma.rawValue { return .comma }
                 if byte == CSVDelimiter.semicolon.rawValue { hasSemicolon = true }
-                if byte == 0x0A, index > window.start { return hasSemicolon ? .semicolon : .comma }
+                if byte == 0x0A, index > 0 { return hasSemicolon ? .semicolon : .comma }
             }
-            if window.isAtEnd || window.end - window.start >= limit { return hasSemicolon ? .semicolon : .comma }
-            try window.fill(from: source)
+            return isLast ? hasSemicolon ? .semicolon : .comma : nil
         }
+        return found ?? .comma
     }
 
     /// Reads the names of the columns out of a header row.

@@ -66,7 +66,7 @@ struct StatusAnswer {
         ])
         return JSONObject([
             "version": version, "startedAt": Timestamp.text(startedAt), "ready": failures.isEmpty,
-            "verdict": JSONFragment(verdict.json), "work": work.map { JSONFragment($0.json) }, "failures": failures,
+            "verdict": verdict, "work": work, "failures": failures,
             "checks": passed, "store": store,
             "history": JSONObject(["token": figures.token, "notified": notifiedToken]), "counts": counts,
             "deadLetters": figures.deadLetters, "deadLettersByCode": byCode, "positions": places,

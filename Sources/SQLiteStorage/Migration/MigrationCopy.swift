@@ -29,7 +29,7 @@ struct MigrationCopy {
     /// Fills the file.
     ///
     /// - Parameters:
-    ///   - notes: what is to be known of the stages up to this one, which the file keeps for later runs.
+    ///   - notes: the notes of the stages up to this one; the file keeps them for later runs.
     ///   - part: the file's place among those of the migration.
     func run(notes: [String], part: (number: Int, count: Int)) throws {
         let copy = try open()

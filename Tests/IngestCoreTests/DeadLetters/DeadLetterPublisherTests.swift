@@ -6,7 +6,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct DeadLetterPublisherTests {
-    /// A sink that keeps what it is given, and fails as often as it is told to. Of a batch with a record that is too
+    /// A sink that keeps its records, and fails a stated number of times. Of a batch with a record that is too
     /// large it keeps the others, as a broker does.
     private final class CollectingSink: RecordSink {
         struct Refusal: Error {}
