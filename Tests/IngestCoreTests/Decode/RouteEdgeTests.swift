@@ -75,6 +75,9 @@ import Testing
         #expect(try decoder.shown(record) == ["upsert WorkOrder w1 name=A", "upsert WorkOrder w2"])
         #expect(try decoder.event(record).eventEnds == [1, 2])
         #expect(try decoder.shown("[]").isEmpty)
+        let filtered = try self.decoder { $0.filter = "name != nil" }
+        let events = TestRecord("[{\"id\":\"w1\",\"name\":\"A\"},{\"id\":\"w2\"},{\"id\":\"w3\",\"name\":\"C\"}]")
+        #expect(try filtered.event(events).eventEnds == [1, 2])
         let wrong = try #require(decoder.failure("[{\"id\":\"w1\"},{\"name\":\"B\"}]"))
         #expect(wrong.code == "decode.missing_identity" && wrong.description.hasPrefix("Element 2 of the record: "))
     }

@@ -9,21 +9,10 @@ extension EventDecoder {
         _ value: JSONValue?, by program: RecordProgram, _ record: SourceRecord
     ) throws(DecodeError) -> ChangeSet {
         let outputs = try program.outputs(of: try input(value, record))
-        var number = 0
-        var changes = ChangeSet([])
-        for output in outputs.elements {
-            number += 1
-            do throws(DecodeError) {
-                changes.operations += try CloudEventsFormat.event(output, self).operations
-            } catch {
-                let place = outputs.count > 1 ? "Event \(number) of the program" : "The program's event"
-                throw DecodeError(code: error.code, "\(place): \(error.message)")
-            }
-            changes.eventEnds.append(changes.operations.count)
+        let isAlone = outputs.count <= 1
+        return try joined(outputs, place: { isAlone ? "The program's event" : "Event \($0) of the program" }) {
+            output throws(DecodeError) in try CloudEventsFormat.event(output, self)
         }
-        if number == 0 { return skipped(.filter) }
-        if number == 1 { changes.eventEnds = [] }
-        return changes
     }
 
     /// The program's input: the values of its variables and the record's value.

@@ -18,19 +18,31 @@ extension EventDecoder {
     /// Decodes a record that is an array of events, each by its own route. One that fails makes the record fail.
     func decodeElements(of array: JSONValue, _ record: SourceRecord) throws(DecodeError) -> ChangeSet {
         try checkCount(array.count)
+        return try joined(array, place: { "Element \($0) of the record" }) { element throws(DecodeError) in
+            try decodeRouted(try object(element), record)
+        }
+    }
+
+    /// Joins the events of an array's elements to those of one record; an element without operations is none.
+    ///
+    /// - Parameter place: names an element by its number, from 1, in the error of one that fails.
+    func joined(
+        _ array: JSONValue, place: (Int) -> String, _ decode: (JSONValue) throws(DecodeError) -> ChangeSet
+    ) throws(DecodeError) -> ChangeSet {
         var changes = ChangeSet([])
         var number = 0
         for element in array.elements {
             number += 1
             do throws(DecodeError) {
-                changes.operations += try decodeRouted(try object(element), record).operations
+                changes.operations += try decode(element).operations
             } catch {
-                throw DecodeError(code: error.code, "Element \(number) of the record: \(error.message)")
+                throw DecodeError(code: error.code, "\(place(number)): \(error.message)")
             }
-            changes.eventEnds.append(changes.operations.count)
+            let end = changes.operations.count
+            if end > changes.eventEnds.last ?? 0 { changes.eventEnds.append(end) }
         }
         if changes.operations.isEmpty { return skipped(.filter) }
-        if number == 1 { changes.eventEnds = [] }
+        if changes.eventEnds.count == 1 { changes.eventEnds = [] }
         return changes
     }
 
