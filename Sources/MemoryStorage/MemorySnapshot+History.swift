@@ -107,8 +107,16 @@ extension MemorySnapshot {
 
     func lastDeadLetterID() throws -> Int64 { tables.deadLetters.last?.id ?? 0 }
 
-    func deadLetters(_ selection: DeadLetterSelection, after id: Int64, limit: Int) throws -> [DeadLetter] {
-        Array(selected(selection).filter { $0.id > id }.prefix(limit))
+    func deadLetters(
+        _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
+    ) throws -> [DeadLetter] {
+        selected(selection).filter { $0.id > id }.prefix(limit).map { letter in
+            guard let valueLimit else { return letter }
+            var preview = letter
+            (preview.key, preview.headers) = (nil, nil)
+            preview.value = letter.value.map { Array($0.prefix(valueLimit)) }
+            return preview
+        }
     }
 
     func deadLetterSizes(after id: Int64, limit: Int) throws -> [DeadLetterSize] {

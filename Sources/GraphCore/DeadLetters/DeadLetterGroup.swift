@@ -4,7 +4,7 @@ public struct DeadLetterGroup: Sendable {
     public let code: String
     /// The topic's name, or `file:` and the file's path.
     public let topic: String
-    /// The entity that the reason begins with, or nil where it begins with none.
+    /// The entity that the reason begins with, or nil where it begins with none, or the groups are of all entities.
     public let entity: String?
     /// The number of dead letters.
     public internal(set) var count: Int

@@ -24,7 +24,17 @@ extension ReadContext {
     public func deadLetters(
         _ selection: DeadLetterSelection = DeadLetterSelection(), after id: Int64 = 0, limit: Int = 100
     ) throws -> [DeadLetter] {
-        try session.deadLetters(selection, after: id, limit: bounded(limit))
+        try session.deadLetters(selection, after: id, limit: bounded(limit), valueLimit: nil)
+    }
+
+    /// Returns dead letters as ``deadLetters(_:after:limit:)`` does, without keys and headers, and of each value the
+    /// first bytes.
+    ///
+    /// - Throws: ``StoreError``.
+    package func deadLetterPreviews(
+        _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int
+    ) throws -> [DeadLetter] {
+        try session.deadLetters(selection, after: id, limit: bounded(limit), valueLimit: valueLimit)
     }
 
     /// Returns the dead letters after `id` in the order of their numbers, at most `limit`. Together their values have at
@@ -59,13 +69,16 @@ extension ReadContext {
     public func deadLetter(_ id: Int64) throws -> DeadLetter? {
         var selection = DeadLetterSelection()
         selection.ids = [id]
-        return try session.deadLetters(selection, after: id == .min ? id : id - 1, limit: 1).first
+        return try session.deadLetters(selection, after: id == .min ? id : id - 1, limit: 1, valueLimit: nil).first
     }
 
     /// Returns the dead letters of a selection in groups, the greatest count first.
     ///
+    /// - Parameter byEntity: whether the letters of a group have the entity in common, beside code and topic.
     /// - Throws: ``StoreError``.
-    public func deadLetterGroups(_ selection: DeadLetterSelection = DeadLetterSelection()) throws -> [DeadLetterGroup] {
+    public func deadLetterGroups(
+        _ selection: DeadLetterSelection = DeadLetterSelection(), byEntity: Bool = true
+    ) throws -> [DeadLetterGroup] {
         struct Key: Hashable {
             let code: String
             let topic: String
@@ -75,7 +88,7 @@ extension ReadContext {
         try session.deadLetterReasons(selection) { found in
             let key = Key(
                 code: found.code, topic: found.topic,
-                entity: DeadLetterGroup.entity(ofReason: found.reason, model: model))
+                entity: byEntity ? DeadLetterGroup.entity(ofReason: found.reason, model: model) : nil)
             var group =
                 groups[key]
                 ?? DeadLetterGroup(

@@ -107,7 +107,11 @@ package protocol SnapshotSession {
     func lastDeadLetterID() throws -> Int64
 
     /// Returns the selected dead letters after `id` in the order of their numbers, at most `limit`.
-    func deadLetters(_ selection: DeadLetterSelection, after id: Int64, limit: Int) throws -> [DeadLetter]
+    ///
+    /// - Parameter valueLimit: the bytes of each value at most, without keys and headers; nil for whole letters.
+    func deadLetters(
+        _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
+    ) throws -> [DeadLetter]
 
     /// Returns the sizes of the records of the dead letters after `id` in the order of their numbers, at most `limit`.
     func deadLetterSizes(after id: Int64, limit: Int) throws -> [DeadLetterSize]

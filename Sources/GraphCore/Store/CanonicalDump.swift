@@ -117,7 +117,8 @@ private struct CanonicalDump {
         var lines: [(topic: Value, partition: Int32, offset: Int64, code: String, text: String)] = []
         var last: Int64 = 0
         while true {
-            let letters = try context.session.deadLetters(DeadLetterSelection(), after: last, limit: Self.batchSize)
+            let letters = try context.session.deadLetters(
+                DeadLetterSelection(), after: last, limit: Self.batchSize, valueLimit: 0)
             guard let end = letters.last else { break }
             last = end.id
             for letter in letters {

@@ -43,14 +43,19 @@ extension PostgresSnapshot {
 
     func lastDeadLetterID() throws -> Int64 { try integer(PostgresQuery(), "SELECT max(id) FROM _dead_letter") }
 
-    func deadLetters(_ selection: DeadLetterSelection, after id: Int64, limit: Int) throws -> [DeadLetter] {
+    func deadLetters(
+        _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
+    ) throws -> [DeadLetter] {
         var query = selection.query(after: id)
         let count = query.parameter(Int64(limit))
+        let bytes =
+            valueLimit.map { "NULL::bytea, substring(value FROM 1 FOR \($0)), \"valueBytes\", NULL::text" }
+            ?? "key, value, \"valueBytes\", headers"
         return try all(
             query,
             """
-            SELECT id, time, topic, partition, "offset", line, stage, code, reason, key, value, "valueBytes", headers, \
-            attempts FROM _dead_letter WHERE \(query.condition) ORDER BY id LIMIT \(count)
+            SELECT id, time, topic, partition, "offset", line, stage, code, reason, \(bytes), attempts \
+            FROM _dead_letter WHERE \(query.condition) ORDER BY id LIMIT \(count)
             """
         ) { row in
             var letter = DeadLetter(

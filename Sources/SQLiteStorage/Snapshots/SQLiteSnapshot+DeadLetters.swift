@@ -26,17 +26,22 @@ extension SQLiteSnapshot {
 
     func lastDeadLetterID() throws -> Int64 { try integer("SELECT max(id) FROM _dead_letter") }
 
-    func deadLetters(_ selection: DeadLetterSelection, after id: Int64, limit: Int) throws -> [DeadLetter] {
+    func deadLetters(
+        _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
+    ) throws -> [DeadLetter] {
         let (condition, bindings) = selection.sql(after: id)
+        let bytes =
+            valueLimit.map { "NULL, substr(value, 1, \($0)), valueBytes, NULL" }
+            ?? "key, value, valueBytes, headers"
         let sql = """
-            SELECT id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, \
-            attempts FROM _dead_letter WHERE \(condition) ORDER BY id LIMIT ?
+            SELECT id, time, topic, partition, offset, line, stage, code, reason, \(bytes), attempts FROM _dead_letter WHERE \(condition) \
+            ORDER BY id LIMIT ?
             """
         return try all(sql, bindings + [.integer(Int64(limit))]) { row in
             var letter = DeadLetter(
                 time: row.integer(1), topic: row.text(2), partition: max(0, Int32(clamping: row.integer(3))),
                 offset: row.integer(4), line: row.isNull(5) ? nil : Int(row.integer(5)), stage: row.text(6),
-                code: row.text(7), reason: row.text(8), key: bytes(row.value(9)), value: bytes(row.value(10)),
+                code: row.text(7), reason: row.text(8), key: blob(row.value(9)), value: blob(row.value(10)),
                 valueBytes: Int(row.integer(11)), headers: row.optionalText(12))
             letter.id = row.integer(0)
             letter.attempts = Int(row.integer(13))
@@ -44,7 +49,7 @@ extension SQLiteSnapshot {
         }
     }
 
-    private func bytes(_ value: Value) -> [UInt8]? {
+    private func blob(_ value: Value) -> [UInt8]? {
         if case .blob(let bytes) = value { return bytes }
         return nil
     }

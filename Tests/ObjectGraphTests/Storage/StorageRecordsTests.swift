@@ -106,6 +106,17 @@ import Testing
         }
     }
 
+    @Test(arguments: TestStorage.allCases) func `previews have the first bytes, without key and headers`(
+        _ storage: TestStorage
+    ) throws {
+        let previews = try graph.store.read(from: storage) {
+            try $0.deadLetterPreviews(DeadLetterSelection(), after: 1, limit: 1, valueLimit: 2)
+        }
+        let preview = try #require(previews.first)
+        #expect(previews.count == 1 && preview.id == 2 && preview.reason == "The record is no JSON")
+        #expect(preview.value == [7, 7] && preview.valueBytes == 3 && preview.key == nil && preview.headers == nil)
+    }
+
     @Test(arguments: TestStorage.allCases) func `groups share code, topic and entity`(_ storage: TestStorage) throws {
         let groups = try graph.store.read(from: storage) { try $0.deadLetterGroups() }
         let lines = groups.map {
@@ -115,6 +126,8 @@ import Testing
             lines == [
                 "decode.json a - 2 20 30", "apply.missing a Message 1 40 40", "apply.missing b Message 1 10 10",
             ])
+        let wider = try graph.store.read(from: storage) { try $0.deadLetterGroups(byEntity: false) }
+        #expect(wider.allSatisfy { $0.entity == nil } && wider.map(\.count) == groups.map(\.count))
     }
 
     @Test(arguments: TestStorage.allCases) func `positions come by topic and partition`(_ storage: TestStorage) throws {

@@ -111,7 +111,7 @@ extension MemoryTables {
         }
         cursors = try session.cursors()
         positions = try session.positions()
-        deadLetters = try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max)
+        deadLetters = try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max, valueLimit: nil)
         conflicts = try session.conflicts(after: 0, limit: .max)
     }
 }
