@@ -19,7 +19,7 @@ struct AdministrationAPI: Sendable {
 
     var routes: [HTTPRoute] {
         ControlRequest.names.map { name in
-            var route = HTTPRoute(Self.path(of: name), method: .post, isLongLived: true, access: .operator) { request in
+            var route = HTTPRoute(Self.path(of: name), method: .post, access: .operator) { request in
                 do {
                     return try await answer(request, name)
                 } catch let refusal as AdministrationGuard.Refusal {
@@ -41,7 +41,7 @@ struct AdministrationAPI: Sendable {
         let ticket = ControlTicket(desk.envelope(asked, key: key), from: actor) { waker.yield() }
         desk.submit(ticket)
         let answers = AdministrationAnswers(ticket: ticket, wakes: wakes)
-        if case .exportDeadLetters = asked { return try await answers.lines() }
+        if asked.givesLines { return try await answers.lines() }
         return try await answers.response(to: asked)
     }
 
@@ -95,8 +95,9 @@ private struct AdministrationAnswers: Sendable {
         }
         if case .failure(let error) = first.first { return .failure(error) }
         let begun = first
+        let interest = ClientInterest(ticket: ticket)
         let body = ResponseBody { writer in
-            defer { ticket.abandon() }
+            defer { interest.end() }
             var isLast = try await Self.write(begun, to: &writer)
             var iterator = wakes.makeAsyncIterator()
             while !isLast, await iterator.next() != nil {
@@ -126,9 +127,20 @@ private struct AdministrationAnswers: Sendable {
     }
 }
 
+/// Gives a request up once its answer is written, or will not be: the server drops the answer to a client that has left.
+private final class ClientInterest: Sendable {
+    private let ticket: ControlTicket
+
+    init(ticket: ControlTicket) { self.ticket = ticket }
+
+    deinit { end() }
+
+    func end() { ticket.abandon() }
+}
+
 extension Response {
     /// Answers a request that the worker refused or failed with.
-    fileprivate static func failure(_ error: ControlError) -> Response {
+    static func failure(_ error: ControlError) -> Response {
         var response = problem(
             status(of: error), detail: "\(error.message). \(error.remedy)", code: error.code)
         if error.isRetriable { response.headers[.retryAfter] = "2" }

@@ -161,8 +161,8 @@ final class ControlDesk: @unchecked Sendable {
     /// Begins a request that only reads the store, on a thread of its own.
     private func read(_ ticket: ControlTicket, _ work: ControlWork) throws {
         if reader != nil {
-            throw ControlError(
-                .busy, "Another verification, backup or export is under way", remedy: "Try again when it has ended")
+            work.refuse(.busyReading)
+            throw ControlError.busyReading
         }
         try work.begin()
         reader = (ticket, work)

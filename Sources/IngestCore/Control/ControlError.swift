@@ -90,6 +90,10 @@ package struct ControlError: CodedError, Equatable {
     static let tooLong = ControlError(
         .tooLong, "The request has more than \(ControlLine.maximumBytes) bytes",
         remedy: "Name fewer numbers at a time, or use conditions such as --topic and --code")
+    static let tooManyRequests = ControlError(
+        .busy, "Too many administrative requests are under way", remedy: "Try again when one of them has ended")
+    static let busyReading = ControlError(
+        .busy, "Another verification, backup or export is under way", remedy: "Try again when it has ended")
     static let keyReused = ControlError(
         .keyReused, "The idempotency key stands for another request already",
         remedy: "Take a new key for each request, and repeat a request with its own")

@@ -55,6 +55,11 @@ package enum ControlRequest: Sendable {
         }
     }
 
+    /// Whether the answer is lines, which no audit keeps: a repetition reads them again.
+    var givesLines: Bool {
+        if case .exportDeadLetters = self { true } else { false }
+    }
+
     /// The arguments as a JSON object.
     var arguments: String {
         switch self {

@@ -109,6 +109,11 @@ package final class ControlWork {
         }
     }
 
+    /// Saves why the request was not begun. A repetition keeps the entry of the first, which may be under way.
+    func refuse(_ error: ControlError) {
+        if !audit.isRepetition { fail(error) }
+    }
+
     /// Does all steps.
     ///
     /// - Throws: as ``step()``.

@@ -13,9 +13,6 @@ struct ReadingWork: Sendable {
     /// The slices of a verification: many snapshots beside a worker that writes.
     var slices = VerificationSlices.ofOneSnapshot
 
-    /// The dead letters that one snapshot gives out.
-    private static let exportedTogether = 50
-
     /// Does the whole request.
     ///
     /// - Parameters:
@@ -51,12 +48,10 @@ struct ReadingWork: Sendable {
     private func export(
         _ selection: DeadLetterSelection, from store: Store, _ give: (String) throws -> Void
     ) throws -> Int {
-        var ids = try store.read { try $0.deadLetterIDs(selection) }.map(\.id)[...]
+        var batches = try LetterBatches(selection, store, configuration.chunk)
         var count = 0
         // Several snapshots: a slow client must not keep the log of the store from being cut.
-        while !ids.isEmpty {
-            let batch = ids.prefix(Self.exportedTogether)
-            ids = ids.dropFirst(batch.count)
+        while let batch = batches.next() {
             let letters = try store.read { context in try batch.compactMap { try context.deadLetter($0) } }
             for letter in letters { try give(DeadLetterLine.text(letter)) }
             count += letters.count

@@ -14,12 +14,15 @@ struct RequestAudit {
     }
 
     private var entry: AuditEntry
-    /// The result that an earlier request with the same key had, or nil.
+    /// The result that an earlier request with the same key had, or nil. An export reads again instead.
     let earlier: ControlResult?
     /// The result so far of an earlier request with the same key that did not come to its end, or nil.
     let progress: ControlResult?
     /// The last dead letter at the request's begin: later ones do not belong to it.
     let lastLetter: Int64
+
+    /// Whether the entry stood before this request.
+    let isRepetition: Bool
 
     /// When the request began, in microseconds since 1970 UTC.
     var time: Int64 { entry.time }
@@ -31,6 +34,7 @@ struct RequestAudit {
         let (saved, last) = try writer.store.read { context in
             (try key.flatMap { try context.auditEntry(key: $0) }, try context.session.lastDeadLetterID())
         }
+        isRepetition = saved != nil
         guard let saved else {
             entry = AuditEntry(
                 time: writer.now, actor: actor, action: request.name, request: request.arguments, idempotencyKey: key)
@@ -40,7 +44,7 @@ struct RequestAudit {
         guard saved.action == request.name, saved.request == request.arguments else { throw ControlError.keyReused }
         entry = saved
         let trail = try Trail(saved.result ?? "{}", of: request)
-        earlier = trail.state == .done ? trail.result : nil
+        earlier = trail.state == .done && !request.givesLines ? trail.result : nil
         progress = trail.result
         lastLetter = trail.lastLetter ?? last
     }
