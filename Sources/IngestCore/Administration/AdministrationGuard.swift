@@ -20,13 +20,8 @@ struct AdministrationGuard: Sendable {
     ///
     /// - Throws: ``Refusal`` for the first check that the head fails.
     func checkedKey(of request: Request) throws(Refusal) -> String? {
-        let authority = request.head.authority ?? ""
-        guard hosts.admits(authority) else {
-            throw Refusal(
-                status: .misdirectedRequest, code: "http.host",
-                detail: "Host names another server. Add the name of a proxy to http.allowedHosts.")
-        }
-        try checkOrigin(request.headers, authority)
+        guard hosts.admits(request) else { throw HTTPHosts.refusal }
+        try checkOrigin(request.headers, request.head.authority ?? "")
         guard isJSON(request.headers[.contentType]) else {
             throw Refusal(
                 status: .unsupportedMediaType, code: "http.content_type",

@@ -161,8 +161,8 @@ extension ConfigurationKey {
                 + "a file."),
         .optionalText(
             "http.allowedHosts", \.http.allowedHosts,
-            "The names in Host that administrative requests may have beside addresses, localhost and http.host; with "
-                + "commas."),
+            "The names in Host by which requests may ask, beside addresses, localhost and http.host; with commas. Readers "
+                + "with a token, or at another address than loopback, may ask by any."),
         .boolean(
             "http.allowUnauthenticated", \.http.allowUnauthenticated,
             "Whether other machines may be served without a token."),

@@ -19,6 +19,8 @@ final class ConsoleAPI: Sendable {
     static let maximumReads = 3
     /// The objects and dead letters of an answer at most.
     static let pageLength = 50
+    /// The bytes of a dead letter's record that an answer has at most.
+    static let maximumValueBytes = 64 << 10
     /// The changes of one object that its timeline shows at most.
     static let timelineLength = 200
 
@@ -31,7 +33,7 @@ final class ConsoleAPI: Sendable {
     }
 
     /// - Parameters:
-    ///   - hosts: the names by which the server may be asked; nil for any.
+    ///   - hosts: the names by which the console may be asked; nil for those of the server.
     ///   - administration: the requests that the page offers.
     ///   - limitSeconds: how long a read of the store may take.
     init(
@@ -70,8 +72,7 @@ final class ConsoleAPI: Sendable {
     private func route(
         _ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) async throws -> Response
     ) -> HTTPRoute {
-        HTTPRoute("/console/api/\(name)") { [self] request in
-            if let refusal = refusal(of: request) { return refusal }
+        var route = HTTPRoute("/console/api/\(name)") { request in
             do {
                 return try await answer(try ConsoleQuestion(request))
             } catch let error as any CodedError {
@@ -81,16 +82,8 @@ final class ConsoleAPI: Sendable {
                     code: error.stableCode)
             }
         }
-    }
-
-    /// Refuses a request that names the server by a foreign name. A page elsewhere may have led a browser here by DNS
-    /// rebinding, and would read the answer.
-    private func refusal(of request: Request) -> Response? {
-        guard let hosts, !hosts.admits(request.head.authority ?? "") else { return nil }
-        return .problem(
-            .misdirectedRequest,
-            detail: "The console answers to localhost and to addresses only. Set http.bearerToken.",
-            code: "console.host")
+        route.hosts = hosts
+        return route
     }
 
     // MARK: Objects
@@ -156,7 +149,7 @@ final class ConsoleAPI: Sendable {
 
     // MARK: Dead letters
 
-    /// The groups of all dead letters, and a page of those that a condition selects.
+    /// The groups of all dead letters by code and topic, and a page of those that a condition selects.
     private func deadLetters(_ question: ConsoleQuestion) throws -> Reading {
         var selection = DeadLetterSelection()
         selection.code = question["code"]
@@ -164,13 +157,26 @@ final class ConsoleAPI: Sendable {
         selection.reason = question["reason"]
         let after = try question.number("after") ?? 0
         return { [selection] context in
-            let letters = try context.deadLetters(selection, after: after, limit: Self.pageLength)
+            let letters = try context.deadLetterPreviews(
+                selection, after: after, limit: Self.pageLength, valueLimit: Self.maximumValueBytes)
             let next = letters.count == Self.pageLength ? letters.last?.id : nil
             return JSONObject([
-                "total": try context.deadLetterCount(selection), "groups": try context.deadLetterGroups(),
-                "letters": letters.map { JSONFragment(DeadLetterLine.text($0)) }, "next": next,
+                "total": try context.deadLetterCount(selection),
+                "groups": try context.deadLetterGroups(byEntity: false),
+                "letters": letters.map(Self.line), "next": next,
             ]).json
         }
+    }
+
+    /// A letter as the page shows it: without key and headers, and with the beginning of a long record.
+    private static func line(_ letter: DeadLetter) -> JSONObject {
+        JSONObject([
+            "id": letter.id, "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
+            "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage, "code": letter.code,
+            "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
+            "value": letter.value.map { Base64Text.text($0) },
+            "isCut": letter.value.map { $0.count < letter.valueBytes } ?? false,
+        ])
     }
 }
 

@@ -69,7 +69,8 @@ package final class MigrationConsole: Sendable {
     package func show(_ step: ProgressMeter.Step) { health.report(.working(step)) }
 
     private var routes: [HTTPRoute] {
-        HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
+        HTTPRoute.health(
+            health, bearerToken: configuration.http.bearerToken, operatorToken: configuration.http.operatorToken)
             + [.metrics(metrics.registry), .status { [weak self] in self?.report() ?? [] }]
             + (configuration.http.console ? ConsolePage.routes : [])
     }

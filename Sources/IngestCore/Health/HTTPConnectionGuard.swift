@@ -63,8 +63,13 @@ final class HTTPConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end:
             isReading = false
-            askTimer?.cancel()
-            connections.setBusy(true, context.channel)
+            if unanswered > 0 {
+                askTimer?.cancel()
+                connections.setBusy(true, context.channel)
+            } else {
+                // The answer was sent before the body had come.
+                idle(context)
+            }
         }
         context.fireChannelRead(data)
     }
@@ -73,10 +78,7 @@ final class HTTPConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         if case .end = unwrapOutboundIn(data) {
             unanswered -= 1
             // A body that still comes in keeps the timer of its request.
-            if unanswered <= 0, !isReading {
-                connections.setBusy(false, context.channel)
-                wait(timeouts.idle, context)
-            }
+            if unanswered <= 0, !isReading { idle(context) }
         }
         context.write(data, promise: promise)
     }
@@ -101,6 +103,12 @@ final class HTTPConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         askTimer?.cancel()
         writeTimer?.cancel()
         connections.remove(context.channel)
+    }
+
+    /// Waits for the next request.
+    private func idle(_ context: ChannelHandlerContext) {
+        connections.setBusy(false, context.channel)
+        wait(timeouts.idle, context)
     }
 
     private func wait(_ time: TimeAmount, _ context: ChannelHandlerContext) {

@@ -7,11 +7,20 @@ import Synchronization
 /// accepts, and closes the connection that has waited longest without a whole request. It refuses the new connection
 /// only when every connection is being answered.
 final class HTTPConnections: Sendable {
+    /// Answers that may take long, each kind with a bound of its own.
+    enum Lasting {
+        /// A stream or a long poll of a reader.
+        case stream
+        /// A request of an operator.
+        case administration
+    }
+
     private struct Entry {
         let channel: any Channel
         let number: Int
         var isBusy = false
-        var isLongLived = false
+        /// The bound that its answer counts for, if it may take long.
+        var lasting: Lasting?
         /// Called once the client has left, while its request is answered.
         var onDeparture: (@Sendable () -> Void)?
         /// Whether the client has closed its side: it waits for no answer any more.
@@ -24,12 +33,14 @@ final class HTTPConnections: Sendable {
     }
 
     private let maximum: Int
-    private let maximumLongLived: Int
+    private let maximumStreams: Int
+    private let maximumOperatorRequests: Int
     private let state = Mutex(State())
 
-    init(maximum: Int, maximumLongLived: Int) {
-        self.maximum = maximum
-        self.maximumLongLived = maximumLongLived
+    init(_ configuration: HTTPServerConfiguration) {
+        maximum = configuration.maximumConnections
+        maximumStreams = configuration.maximumLongLivedAnswers
+        maximumOperatorRequests = configuration.maximumOperatorRequests
     }
 
     /// Admits a connection, or returns false when it must be closed.
@@ -86,15 +97,16 @@ final class HTTPConnections: Sendable {
     func setBusy(_ isBusy: Bool, _ channel: any Channel) {
         state.withLock { state in
             state.entries[ObjectIdentifier(channel)]?.isBusy = isBusy
-            if !isBusy { state.entries[ObjectIdentifier(channel)]?.isLongLived = false }
+            if !isBusy { state.entries[ObjectIdentifier(channel)]?.lasting = nil }
         }
     }
 
-    /// Notes that an answer may take long, or returns false when there are too many of them.
-    func beginLongLived(_ channel: any Channel) -> Bool {
-        state.withLock { state in
-            guard state.entries.values.count(where: { $0.isLongLived }) < maximumLongLived else { return false }
-            state.entries[ObjectIdentifier(channel)]?.isLongLived = true
+    /// Notes that an answer may take long, or returns false when there are too many of its kind.
+    func begin(_ lasting: Lasting, _ channel: any Channel) -> Bool {
+        let maximum = lasting == .stream ? maximumStreams : maximumOperatorRequests
+        return state.withLock { state in
+            guard state.entries.values.count(where: { $0.lasting == lasting }) < maximum else { return false }
+            state.entries[ObjectIdentifier(channel)]?.lasting = lasting
             return true
         }
     }

@@ -1,7 +1,9 @@
+import Hummingbird
+
 /// The names by which the server may be asked: addresses, `localhost`, and some others.
 ///
 /// A page whose name leads to this address by DNS rebinding asks by another name.
-struct HTTPHosts: Sendable {
+struct HTTPHosts: Sendable, Equatable {
     private let names: [String]
 
     init(_ names: [String]) { self.names = names.map { $0.lowercased() } }
@@ -11,6 +13,14 @@ struct HTTPHosts: Sendable {
         let allowed = http.allowedHosts?.split(separator: ",").map { $0.filter { !$0.isWhitespace } } ?? []
         self.init([http.host] + allowed)
     }
+
+    /// Tells whether a request means the server.
+    func admits(_ request: Request) -> Bool { admits(request.head.authority ?? "") }
+
+    /// Why a request that means another server is refused.
+    static let refusal = AdministrationGuard.Refusal(
+        status: .misdirectedRequest, code: "http.host",
+        detail: "Host names another server. Add the name of a proxy to http.allowedHosts.")
 
     /// Tells whether the server is meant by the value of `Host`, whose port does not matter.
     func admits(_ authority: String) -> Bool {

@@ -34,6 +34,14 @@ package struct HTTPRoute: Sendable {
     package let handler: Handler
     /// Called with the client's address where a request lacks the token.
     var onRefusal: (@Sendable (String) -> Void)?
+    /// The names by which readers may ask for this path; nil for those of the server.
+    var hosts: HTTPHosts?
+
+    /// The bound that an answer counts for, if it may take long.
+    var lasting: HTTPConnections.Lasting? {
+        if access == .operator { return .administration }
+        return isLongLived ? .stream : nil
+    }
 
     /// Creates a route.
     package init(
@@ -54,11 +62,14 @@ extension HTTPRoute {
     /// - Parameters:
     ///   - monitor: What is answered.
     ///   - bearerToken: The token without which the reasons of failed checks, which may name hosts, are withheld.
-    package static func health(_ monitor: HealthMonitor, bearerToken: String? = nil) -> [HTTPRoute] {
-        let token = bearerToken.map { BearerToken($0) }
+    ///   - operatorToken: The operator's token, which opens them, too.
+    package static func health(
+        _ monitor: HealthMonitor, bearerToken: String? = nil, operatorToken: String? = nil
+    ) -> [HTTPRoute] {
+        let tokens = [bearerToken, operatorToken].compactMap { $0.map { BearerToken($0) } }
         func report(_ name: String, _ checks: @escaping @Sendable () -> [HealthCheck]) -> Handler {
             { request in
-                let isTrusted = token?.admits(request) ?? true
+                let isTrusted = bearerToken == nil || tokens.contains { $0.admits(request) }
                 return HealthReport(name: name, checks: isTrusted ? checks() : checks().map(\.withoutReason))
                     .response(to: request)
             }

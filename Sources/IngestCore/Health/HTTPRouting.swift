@@ -16,6 +16,7 @@ struct HTTPRouting: HTTPResponder {
     private let routes: [String: [HTTPRoute]]
     private let token: BearerToken?
     private let operatorToken: BearerToken?
+    private let hosts: HTTPHosts?
     private let connections: HTTPConnections
     private let logger: Logger
 
@@ -23,12 +24,12 @@ struct HTTPRouting: HTTPResponder {
     @TaskLocal static var clientAddress: String?
 
     init(
-        routes: [HTTPRoute], token: BearerToken?, operatorToken: BearerToken?, connections: HTTPConnections,
-        logger: Logger
+        routes: [HTTPRoute], configuration: HTTPServerConfiguration, connections: HTTPConnections, logger: Logger
     ) {
         self.routes = Dictionary(grouping: routes) { Self.normalized($0.path) }
-        self.token = token
-        self.operatorToken = operatorToken
+        token = configuration.bearerToken.map { BearerToken($0) }
+        operatorToken = configuration.operatorToken.map { BearerToken($0) }
+        hosts = configuration.hosts
         self.connections = connections
         self.logger = logger
     }
@@ -40,9 +41,13 @@ struct HTTPRouting: HTTPResponder {
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
         let candidates = routes[Self.normalized(request.uri.path)]
-        guard admits(request, candidates?.first?.access ?? .reader) else {
+        let access = candidates?.first?.access ?? .reader
+        guard admits(request, access) else {
             candidates?.first?.onRefusal?(channel.remoteAddress?.ipAddress ?? "an unknown address")
             return BearerToken.refusal
+        }
+        if access == .reader, let hosts = hosts ?? candidates?.first?.hosts, !hosts.admits(request) {
+            return HTTPHosts.refusal.response
         }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
@@ -53,11 +58,7 @@ struct HTTPRouting: HTTPResponder {
             response.headers[.allow] = Self.allowed(candidates).joined(separator: ", ")
             return response
         }
-        if route.isLongLived, !connections.beginLongLived(channel) {
-            var response = Response.problem(.serviceUnavailable, detail: "There are too many open streams.")
-            response.headers[.retryAfter] = "5"
-            return response
-        }
+        if let lasting = route.lasting, !connections.begin(lasting, channel) { return Self.tooMany(lasting) }
         do {
             return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
                 // A request that changes something is carried out, also for a client that has left.
@@ -82,6 +83,13 @@ struct HTTPRouting: HTTPResponder {
         case .reader: token?.admits(request) ?? true || isOperator
         case .operator: isOperator
         }
+    }
+
+    private static func tooMany(_ lasting: HTTPConnections.Lasting) -> Response {
+        if lasting == .administration { return .failure(.tooManyRequests) }
+        var response = Response.problem(.serviceUnavailable, detail: "There are too many open streams.")
+        response.headers[.retryAfter] = "5"
+        return response
     }
 
     private static func allowed(_ routes: [HTTPRoute]) -> [String] {

@@ -14,6 +14,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
     package var maximumConnections = 64
     /// The answers at most that may take long, as streams do; fewer than connections, so that probes find one.
     package var maximumLongLivedAnswers = 48
+    /// The operators' requests at most, beside those answers.
+    package var maximumOperatorRequests = 8
     /// The size of all header fields of a request at most, in bytes.
     package var maximumHeaderBytes = 16_384
     /// The time for a whole request to arrive, in seconds.
@@ -29,6 +31,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
     package var bearerToken: String?
     /// The token that administrative requests ask for, or nil where there are none.
     package var operatorToken: String?
+    /// The names by which readers may ask, or nil for any.
+    var hosts: HTTPHosts?
 
     /// Creates the bounds for an address; loopback by default.
     package init(host: String = "127.0.0.1", port: Int = 8080) {
@@ -41,8 +45,11 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
         self.init(host: http.host, port: http.port)
         maximumConnections = http.maxConnections
         maximumLongLivedAnswers = http.maxFeedReaders
+        // Half of the rest at most: probes find a connection.
+        maximumOperatorRequests = max(1, min(8, (http.maxConnections - http.maxFeedReaders) / 2))
         bearerToken = http.bearerToken
         operatorToken = http.operatorToken
+        if http.bearerToken == nil, http.isLoopback { hosts = HTTPHosts(http) }
     }
 }
 
@@ -60,7 +67,7 @@ package struct HTTPServer: Service {
     ///
     /// - Parameters:
     ///   - configuration: Where it listens, and its bounds.
-    ///   - routes: What it answers, such as ``HTTPRoute/health(_:bearerToken:)`` and ``HTTPRoute/metrics(_:)``.
+    ///   - routes: What it answers, such as ``HTTPRoute/health(_:bearerToken:operatorToken:)`` and ``HTTPRoute/metrics(_:)``.
     ///   - logger: Gets failed requests.
     ///   - onBound: Takes the port once the server listens.
     package init(
@@ -77,8 +84,7 @@ package struct HTTPServer: Service {
     ///
     /// - Throws: ``HTTPServerError`` when it cannot listen.
     package func run() async throws {
-        let connections = HTTPConnections(
-            maximum: configuration.maximumConnections, maximumLongLived: configuration.maximumLongLivedAnswers)
+        let connections = HTTPConnections(configuration)
         let application = application(connections)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -104,9 +110,7 @@ package struct HTTPServer: Service {
         let onBound = onBound
         return Application(
             responder: HTTPRouting(
-                routes: routes, token: configuration.bearerToken.map { BearerToken($0) },
-                operatorToken: configuration.operatorToken.map { BearerToken($0) }, connections: connections,
-                logger: logger),
+                routes: routes, configuration: configuration, connections: connections, logger: logger),
             server: .http1(configuration: channelConfiguration(connections)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: Self.backlog),

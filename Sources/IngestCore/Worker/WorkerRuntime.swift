@@ -233,7 +233,8 @@ package final class WorkerRuntime: Sendable {
 
     private func httpServer() -> HTTPServer {
         let routes =
-            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
+            HTTPRoute.health(
+                health, bearerToken: configuration.http.bearerToken, operatorToken: configuration.http.operatorToken)
             + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { self.statusReport() } }]
             + (configuration.http.console ? ConsolePage.routes + consoleAPI.routes : [])
             + administration

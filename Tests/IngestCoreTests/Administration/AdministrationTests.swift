@@ -1,4 +1,5 @@
 import Dispatch
+import Hummingbird
 import ObjectGraph
 import Testing
 
@@ -22,31 +23,44 @@ import Testing
         var body = "{}"
 
         func answer(_ port: Int) async throws -> RawAnswer {
+            try #require(RawAnswer(await sent(port).readToEnd()))
+        }
+
+        /// Sends the request, and leaves the answer to be read.
+        func sent(_ port: Int) throws -> RawConnection {
             let connection = try #require(RawConnection(port: port))
             var lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
             lines += "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n"
             connection.send("\(method) \(path) HTTP/1.1\r\n\(lines)\r\n\(body)")
-            return try #require(RawAnswer(await connection.readToEnd()))
+            return connection
         }
     }
 
     /// Serves a store with three dead letters.
-    private func withAdministration(_ body: (ServedStore, Int) async throws -> Void) async throws {
+    ///
+    /// - Parameters:
+    ///   - value: the bytes of each letter.
+    ///   - isWaiting: whether the worker carries nothing out before `body` starts it.
+    private func withAdministration(
+        value: [UInt8] = [0x7B], isWaiting: Bool = false, routes: [HTTPRoute] = [],
+        _ change: (inout HTTPServerConfiguration) -> Void = { _ in }, _ body: (ServedStore, Int) async throws -> Void
+    ) async throws {
         let served = try ServedStore()
         let letters = (0..<3).map { offset in
             DeadLetter(
                 time: 0, topic: "events", partition: 0, offset: Int64(offset), stage: "decode", code: "json.syntax",
-                reason: "r", key: nil, value: [0x7B], valueBytes: 1)
+                reason: "r", key: nil, value: value, valueBytes: value.count)
         }
         _ = try served.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
         try served.writer.commit()
-        served.start()
-        let routes = AdministrationAPI(desk: served.desk, hosts: HTTPHosts(["worker.internal"])).routes
+        if !isWaiting { served.start() }
+        let routes = routes + AdministrationAPI(desk: served.desk, hosts: HTTPHosts(["worker.internal"])).routes
         do {
             try await withServer(
                 {
                     $0.bearerToken = Self.readersToken
                     $0.operatorToken = Self.token
+                    change(&$0)
                 }, routes: routes
             ) { try await body(served, $0) }
         } catch {
@@ -246,6 +260,76 @@ import Testing
             for letter in letters { #expect(answer.body.contains(DeadLetterLine.text(letter)) == (letter.id != 2)) }
             #expect(letters.count == 3)
             #expect(try entries(served).first?.summary.hasSuffix(#"done: {"count":2}"#) == true)
+        }
+    }
+
+    @Test func `an export that is repeated with its key is read again`() async throws {
+        try await withAdministration { served, port in
+            var sent = Sent()
+            sent.path = "/admin/dead-letters/export"
+            sent.headers["Idempotency-Key"] = "once"
+            let first = try await sent.answer(port)
+            let second = try await sent.answer(port)
+            #expect(first.status == 200 && first.body.contains("json.syntax"))
+            #expect(second.status == 200 && second.body == first.body)
+            #expect(try entries(served).map(\.summary).count == 1)
+        }
+    }
+
+    @Test func `a client that leaves before its export begins keeps no other request out`() async throws {
+        let long = [UInt8](repeating: 0x78, count: ControlTicket.maximumWaitingBytes)
+        try await withAdministration(value: long, isWaiting: true) { served, port in
+            var sent = Sent()
+            sent.path = "/admin/dead-letters/export"
+            var connection: RawConnection? = try sent.sent(port)
+            while !served.desk.hasWork { try await Task.sleep(for: .milliseconds(5)) }
+            connection?.resetAtEnd()
+            connection = nil
+            // The server has its turns to see that the connection is gone.
+            for _ in 0..<20 { #expect(await RawAnswer.get("/livez", port: port)?.status == 200) }
+            served.start()
+            sent.path = "/admin/verify"
+            // The export ends on its own thread.
+            while try await sent.answer(port).status != 200 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try entries(served).last?.summary.contains("control.abandoned") == true)
+        }
+    }
+
+    @Test func `readers of the feed keep no operator out`() async throws {
+        let stream = HTTPRoute("/stream", isLongLived: true) { _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "begun"))
+                    try await Task.sleep(for: .seconds(60))
+                })
+        }
+        let limits: (inout HTTPServerConfiguration) -> Void = {
+            ($0.maximumLongLivedAnswers, $0.shutdownTimeoutSeconds) = (1, 0.2)
+        }
+        try await withAdministration(routes: [stream], limits) { served, port in
+            var sent = Sent()
+            (sent.method, sent.path, sent.body) = ("GET", "/stream", "")
+            let reader = try sent.sent(port)
+            #expect(await reader.read(until: "begun") != nil)
+            #expect(try await sent.answer(port).status == 503)
+            #expect(try await Sent().answer(port).status == 200)
+            #expect(try letterCount(served) == 0)
+            withExtendedLifetime(reader) {}
+        }
+    }
+
+    @Test func `operators' requests are bounded, and refused as busy`() async throws {
+        try await withAdministration(isWaiting: true, { $0.maximumOperatorRequests = 1 }) { served, port in
+            let first = try Sent().sent(port)
+            while !served.desk.hasWork { try await Task.sleep(for: .milliseconds(5)) }
+            let refused = try await Sent().answer(port)
+            #expect(refused.status == 503 && refused.body.contains("\"code\":\"control.busy\""), "\(refused.body)")
+            #expect(refused.headers["retry-after"] == "2")
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+            served.start()
+            #expect(RawAnswer(await first.readToEnd())?.status == 200)
+            #expect(try await Sent().answer(port).status == 200)
         }
     }
 

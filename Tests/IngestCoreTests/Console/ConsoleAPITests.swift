@@ -83,6 +83,38 @@ import Testing
         #expect(try await ask("dead-letters?code=other")["total"] as? Int == 0)
     }
 
+    @Test func `a long record is cut, and its size is told`() async throws {
+        let records = [ConsoleAPI.maximumValueBytes, ConsoleAPI.maximumValueBytes + 1, 3 << 20]
+        let letters = records.map { size in
+            DeadLetter(
+                time: 0, topic: "events", partition: 0, offset: 0, stage: "decode", code: "decode.type", reason: "r",
+                key: [UInt8](repeating: 0x6B, count: 1 << 20), value: [UInt8](repeating: 0x78, count: size),
+                valueBytes: size)
+        }
+        _ = try fixture.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
+        try fixture.writer.commit()
+        let found = try #require(try await ask("dead-letters")["letters"] as? [NSDictionary])
+        #expect(found.compactMap { $0["valueBytes"] as? Int } == records)
+        #expect(found.compactMap { $0["isCut"] as? Bool } == [false, true, true])
+        for letter in found {
+            let value = (letter["value"] as? String).flatMap { Data(base64Encoded: $0) }
+            #expect(value?.count == ConsoleAPI.maximumValueBytes && letter["key"] == nil)
+        }
+    }
+
+    @Test func `a group is what code and topic select, whatever the entity`() async throws {
+        let letters = ["Message.body has no value", "The Chat has no title"].map { reason in
+            DeadLetter(
+                time: 0, topic: "events", partition: 0, offset: 0, stage: "apply", code: "apply.required",
+                reason: reason, key: nil, value: nil, valueBytes: 0)
+        }
+        _ = try fixture.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
+        try fixture.writer.commit()
+        let answer = try await ask("dead-letters?code=apply.required&topic=events")
+        #expect(answer["total"] as? Int == 2)
+        #expect((answer["groups"] as? [NSDictionary])?.compactMap { $0["count"] as? Int } == [2])
+    }
+
     // MARK: Slow reads
 
     /// For each of the messages the condition looks at all triples of them, which takes hours.
@@ -146,14 +178,13 @@ import Testing
         #expect(HTTPHosts(["worker.internal"]).admits(authority) == isAdmitted)
     }
 
-    @Test func `a request that names another host is refused`() async throws {
+    @Test func `a request that names another host is refused, on an address of the network too`() async throws {
         let api = ConsoleAPI(
             store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: HTTPHosts(["127.0.0.1"]))
         try await withServer(routes: api.routes) { port in
-            // The requests of these tests name the host x.
             for route in api.routes {
-                let answer = try #require(await RawAnswer.get(route.path, port: port))
-                #expect(answer.status == 421 && answer.body.contains("console.host"), "\(answer.body)")
+                let answer = try #require(await RawAnswer.get(route.path, port: port, host: "attacker.example"))
+                #expect(answer.status == 421 && answer.body.contains("http.host"), "\(answer.body)")
             }
         }
     }

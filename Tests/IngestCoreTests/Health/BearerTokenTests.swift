@@ -6,6 +6,7 @@ import Testing
 @Suite("Bearer token", .timeLimit(.minutes(1)))
 struct BearerTokenTests {
     private static let token = "0123456789abcdef"
+    private static let operatorToken = "an-operators-token-0123"
 
     private static func get(_ path: String, _ port: Int, _ authorization: String?) async throws -> RawAnswer {
         let connection = try #require(RawConnection(port: port))
@@ -74,10 +75,12 @@ struct BearerTokenTests {
             let open = try await Self.get("/readyz", port, nil)
             #expect(open.body.contains("[-]broker failed: host-7 refused [redacted]"))
         }
-        let routes = HTTPRoute.health(monitor, bearerToken: Self.token)
+        let routes = HTTPRoute.health(monitor, bearerToken: Self.token, operatorToken: Self.operatorToken)
         let hidden = try await answer(routes, nil)
         #expect(hidden.contains("[-]broker failed: the reason is withheld"))
-        #expect(try await answer(routes, "Bearer \(Self.token)").contains("host-7"))
+        for token in [Self.token, Self.operatorToken] {
+            #expect(try await answer(routes, "Bearer \(token)").contains("host-7"))
+        }
     }
 
     private func answer(_ routes: [HTTPRoute], _ authorization: String?) async throws -> String {

@@ -36,6 +36,17 @@ struct HTTPServerLimitTests {
     }
 
     @Test
+    func `a client whose body ends after its answer waits for its next request as others do`() async throws {
+        try await withServer({ ($0.requestTimeoutSeconds, $0.idleTimeoutSeconds) = (60, 1) }) { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
+            #expect(await connection.read(until: "ok\n") != nil)
+            connection.send("x")
+            #expect(await connection.readToEnd() == "", "the connection was kept")
+        }
+    }
+
+    @Test
     func `a connection is kept for further requests, and closed when none comes`() async throws {
         try await withServer({ $0.idleTimeoutSeconds = 2 }) { port in
             let connection = try #require(RawConnection(port: port))

@@ -96,6 +96,40 @@ struct HTTPServerTests {
     }
 
     @Test
+    func `a reader's path that a page asks for by a foreign name is refused, a probe is answered`() async throws {
+        let own = HTTPServerConfiguration(HTTPConfiguration())
+        let changes = HTTPRoute(ChangeFeed.path) { _ in .text("secret") }
+        try await withServer({ $0.hosts = own.hosts }, routes: [changes]) { port in
+            for path in [ChangeFeed.path, "/status", "/metrics", "/nothing"] {
+                let refused = try #require(await RawAnswer.get(path, port: port, host: "attacker.example:8080"))
+                #expect(refused.status == 421 && refused.body.contains("\"code\":\"http.host\""), "\(refused.body)")
+            }
+            for host in ["localhost", "127.0.0.1:8080", "[::1]:8080"] {
+                #expect(await RawAnswer.get(ChangeFeed.path, port: port, host: host)?.status == 200)
+            }
+            #expect(await RawAnswer.get("/livez", port: port, host: "attacker.example")?.status == 200)
+        }
+    }
+
+    @Test
+    func `with a token, or at an address of the network, a reader asks by any name`() {
+        var http = HTTPConfiguration()
+        #expect(HTTPServerConfiguration(http).hosts == HTTPHosts(http))
+        http.bearerToken = "0123456789abcdef"
+        #expect(HTTPServerConfiguration(http).hosts == nil)
+        (http.bearerToken, http.host, http.allowUnauthenticated) = (nil, "0.0.0.0", true)
+        #expect(HTTPServerConfiguration(http).hosts == nil)
+    }
+
+    @Test
+    func `operators have places beside the readers, and leave some to probes`() {
+        var http = HTTPConfiguration()
+        #expect(HTTPServerConfiguration(http).maximumOperatorRequests == 8)
+        (http.maxConnections, http.maxFeedReaders) = (10, 4)
+        #expect(HTTPServerConfiguration(http).maximumOperatorRequests == 3)
+    }
+
+    @Test
     func `HEAD has the headers of GET and no body`() async throws {
         try await withServer { port in
             let answer = try #require(await RawAnswer.get("/status", port: port, method: "HEAD"))

@@ -33,6 +33,12 @@ final class RawConnection: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Lets the end of the connection be a reset, as of a process that is killed.
+    func resetAtEnd() {
+        var end = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &end, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Sends text; false when the server has closed the connection.
     @discardableResult
     func send(_ text: String) -> Bool {
@@ -111,9 +117,11 @@ struct RawAnswer {
     }
 
     /// Asks once on a connection of its own.
-    static func get(_ path: String, port: Int, method: String = "GET") async -> RawAnswer? {
+    static func get(
+        _ path: String, port: Int, method: String = "GET", host: String = "localhost"
+    ) async -> RawAnswer? {
         guard let connection = RawConnection(port: port) else { return nil }
-        connection.send("\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        connection.send("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
         return RawAnswer(await connection.readToEnd())
     }
 }

@@ -41,7 +41,7 @@ extension WorkerRuntimeTests {
         try await harness.wait(for: "the connections") { held.load(ordering: .relaxed) == readers }
         let reports = try (0..<ProcessInfo.processInfo.activeProcessorCount * 2 + 4).map { _ in
             let connection = try #require(RawConnection(port: port))
-            connection.send("GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            connection.send("GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             return connection
         }
         for _ in 0..<10 {
