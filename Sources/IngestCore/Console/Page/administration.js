@@ -1,13 +1,13 @@
 // Requests that change the store: each is confirmed, and sent with a key so that it is carried out once.
 
-import { administer, askForView, askJSON, bytes, count, counted, duration, element, make, OperatorTokenNeeded, sentence, time, useOperatorToken } from "./api.js";
+import { administer, askForView, askJSON, bytes, count, counted, duration, element, make, OperatorTokenNeeded, parse, sentence, time, useOperatorToken } from "./api.js";
 
-let pending = null;
+// The request whose dialog is open, or was last.
+let asked = null;
 let next = null;
 
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Whether the worker takes requests, and whether it has a folder for backups. */
 /** The verbs of requests; those that cannot be undone have another colour. */
 const verbs = {
   "dead-letters/retry": "Retry", "dead-letters/drop": "Drop", "history/purge": "Purge", backup: "Take the backup",
@@ -15,11 +15,12 @@ const verbs = {
 };
 const graveRequests = new Set(["dead-letters/drop", "history/purge"]);
 
+/** Whether the worker takes requests, and whether it has a folder for backups. */
 export const possibilities = () => askJSON("console/api/administration");
 
 /** Asks a person, then the worker; calls `done` with the result. */
 export function confirmed(request, done) {
-  pending = { ...request, done, key: newKey() };
+  asked = { ...request, done, key: newKey(), sentAt: null };
   element("question").textContent = request.question;
   element("consequence").textContent = request.consequence;
   element("refusal").hidden = true;
@@ -27,6 +28,7 @@ export function confirmed(request, done) {
   closeOutcome();
   element("confirm").textContent = verbs[request.name];
   element("confirm").classList.toggle("grave", graveRequests.has(request.name));
+  showWork();
   element("confirmation").showModal();
 }
 
@@ -34,37 +36,51 @@ export function closeOutcome() {
   element("outcome").hidden = true;
 }
 
-/** Says after a second that the worker is at work, and for how long. */
-function showWaiting() {
-  const start = Date.now();
-  return setInterval(() => {
-    element("working").hidden = false;
-    element("working").textContent = `The worker is at work: ${duration(Math.round((Date.now() - start) / 1000))}.`;
-  }, 1000);
+function showOutcome(text) {
+  element("outcome").hidden = false;
+  element("outcometext").textContent = text;
+}
+
+/** Says in the dialog that the worker is at work, for how long, and that closing the dialog does not end it. */
+function showWork() {
+  const { sentAt } = asked;
+  const isSent = sentAt !== null;
+  element("confirm").disabled = isSent;
+  element("cancel").textContent = isSent ? "Close" : "Cancel";
+  element("working").hidden = !isSent;
+  if (isSent) element("working").textContent = `The worker is at work: ${duration(Math.round((Date.now() - sentAt) / 1000))}. It goes on if you close this.`;
 }
 
 async function send() {
+  // The dialog may have gone to another request when the answer comes.
+  const request = asked;
+  const isShown = () => asked === request && element("confirmation").open;
+  if (request.sentAt !== null) return;
   const typed = element("operatortoken").value;
   if (typed) useOperatorToken(typed);
   element("operatortoken").value = "";
-  element("confirm").disabled = true;
   element("refusal").hidden = true;
-  const waiting = showWaiting();
+  request.sentAt = Date.now();
+  showWork();
+  const timer = setInterval(() => { if (isShown()) showWork(); }, 1000);
   try {
-    const answer = await administer(pending.name, pending.parameters, pending.key);
-    element("confirmation").close();
-    element("outcome").hidden = false;
-    element("outcometext").textContent = pending.done(answer.result);
+    const answer = await administer(request.name, request.parameters, request.key);
+    if (isShown()) element("confirmation").close();
+    showOutcome(request.done(answer.result));
   } catch (error) {
-    if (error instanceof OperatorTokenNeeded) element("operator").hidden = false;
-    element("refusal").hidden = false;
-    element("refusal").textContent = error.message;
-    if (!element("operator").hidden) element("operatortoken").focus();
+    if (isShown()) showRefusal(error); else showOutcome(`${request.question} ${error.message}`);
   } finally {
-    clearInterval(waiting);
-    element("working").hidden = true;
-    element("confirm").disabled = false;
+    clearInterval(timer);
+    request.sentAt = null;
+    if (isShown()) showWork();
   }
+}
+
+function showRefusal(error) {
+  element("refusal").hidden = false;
+  element("refusal").textContent = error.message;
+  if (error instanceof OperatorTokenNeeded) element("operator").hidden = false;
+  if (!element("operator").hidden) element("operatortoken").focus();
 }
 
 // The view
@@ -102,7 +118,7 @@ function readable(text) {
   const start = text.indexOf("{");
   if (start < 0) return text;
   try {
-    return text.slice(0, start) + words(JSON.parse(text.slice(start)));
+    return text.slice(0, start) + words(parse(text.slice(start)));
   } catch {
     return text;
   }
@@ -110,7 +126,7 @@ function readable(text) {
 
 /** The arguments of a request, if it has any. */
 function detail(json) {
-  const text = words(JSON.parse(json));
+  const text = words(parse(json));
   return text ? [`${text} · `] : [];
 }
 

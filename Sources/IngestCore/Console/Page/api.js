@@ -26,6 +26,15 @@ export function useOperatorToken(text) {
   sessionStorage.setItem("operatorToken", text);
 }
 
+/** Reads JSON. A number that JavaScript would change, as beyond 2^53, becomes a text. */
+export function parse(json) {
+  let isText = false;
+  return JSON.parse(json.replace(/\\.|"|-?\d[\d.eE+-]{15,}/g, (found) => {
+    if (found === '"') isText = !isText;
+    return isText || found[0] === "\\" || found === '"' || String(Number(found)) === found ? found : `"${found}"`;
+  }));
+}
+
 /** Asks the worker; what it refuses is an error with its words. */
 export async function ask(path, options = {}) {
   const headers = { ...options.headers };
@@ -51,7 +60,7 @@ export async function ask(path, options = {}) {
 /** Asks with parameters, which may hold spaces: the worker reads `+` as itself. */
 export async function askJSON(path, parameters = new URLSearchParams(), options = {}) {
   const query = parameters.toString().replaceAll("+", "%20");
-  return (await ask(query ? `${path}?${query}` : path, options)).json();
+  return parse(await (await ask(query ? `${path}?${query}` : path, options)).text());
 }
 
 let view = new AbortController();
@@ -80,7 +89,7 @@ export async function administer(name, parameters, key) {
     throw new Error("The worker did not answer. Confirm again: it does nothing twice.");
   }
   if (answer.status === 401) throw new OperatorTokenNeeded("The worker asks for the operator token.");
-  const said = await answer.json();
+  const said = parse(await answer.text());
   if (!answer.ok) throw new Error(said.detail);
   return said;
 }
@@ -96,7 +105,7 @@ export async function follow(take) {
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
-    for (const line of lines) if (line.startsWith("data: ")) take(JSON.parse(line.slice(6)));
+    for (const line of lines) if (line.startsWith("data: ")) take(parse(line.slice(6)));
   }
 }
 

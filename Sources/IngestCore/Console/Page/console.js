@@ -1,6 +1,6 @@
 // The page: its views, the verdict, and the turns in which it asks the worker.
 
-import { ask, askJSON, bytes, count, counted, duration, element, follow, leaveView, make, refreshTimes, sentence, time, useToken } from "./api.js";
+import { ask, askJSON, bytes, count, counted, duration, element, follow, leaveView, make, parse, refreshTimes, sentence, time, useToken } from "./api.js";
 import { closeOutcome, showAdministration } from "./administration.js";
 import * as charts from "./charts.js";
 import { showLetters } from "./letters.js";
@@ -116,7 +116,7 @@ async function turn() {
   try {
     const answer = await ask("status");
     if (!answer.ok) throw new Error("The worker cannot say how it is.");
-    showStatus(await answer.json());
+    showStatus(parse(await answer.text()));
     if (!isMigrating) {
       charts.take(await askJSON("console/api/samples", new URLSearchParams({ after: charts.newest() })));
       keepFollowing();
