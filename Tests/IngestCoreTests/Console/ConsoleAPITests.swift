@@ -103,9 +103,9 @@ import Testing
     }
 
     @Test func `a group is what code and topic select, whatever the entity`() async throws {
-        let letters = ["Message.body has no value", "The Chat has no title"].map { reason in
+        let letters = ["Message.body has no value", "The Chat has no title"].enumerated().map { offset, reason in
             DeadLetter(
-                time: 0, topic: "events", partition: 0, offset: 0, stage: "apply", code: "apply.required",
+                time: 0, topic: "events", partition: 0, offset: Int64(offset), stage: "apply", code: "apply.required",
                 reason: reason, key: nil, value: nil, valueBytes: 0)
         }
         _ = try fixture.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
