@@ -6,22 +6,10 @@ extension ObjectModel {
     /// - Throws: ``ModelError`` with every mistake found, each with file, line and remedy.
     public static func load(path: String) throws(ModelError) -> ObjectModel { try loader.load(path: path) }
 
-    /// Reads all versions of a `.xcdatamodeld` folder, in the order of their names.
-    ///
-    /// - Throws: ``ModelError`` of the first version that does not hold together.
-    public static func loadVersions(path: String) throws(ModelError) -> [ObjectModel] {
-        try loader.loadVersions(path: path)
-    }
-
     /// Reads a model from the text of a YAML file; `file` names it in errors.
     ///
     /// - Throws: ``ModelError`` with every mistake found.
     public static func parse(_ text: String, file: String = "model.yaml") throws(ModelError) -> ObjectModel {
         try loader.parse(text, file: file)
-    }
-
-    /// Reads a model from the XML of a Core Data model.
-    package static func parse(_ xml: [UInt8], file: CoreDataModelFile) throws(ModelError) -> ObjectModel {
-        try loader.parse(xml, file: file)
     }
 }

@@ -55,14 +55,14 @@ struct PostgresCapabilities: Equatable {
     }
 
     private func faultOfRights(_ use: Use, at address: ConnectionAddress) -> StoreError? {
-        let (name, user) = (PostgresText.quoted(address.schema), PostgresText.quoted(role))
+        let (name, user) = (SQLText.quoted(address.schema), SQLText.quoted(role))
         guard let schema else {
             if use == .reading || mayMakeSchema { return nil }
             return refusal(
                 "The role \(user) may not make the schema of \(address)",
                 remedy: "As an administrator: CREATE SCHEMA \(name) AUTHORIZATION \(user)")
         }
-        let owner = PostgresText.quoted(schema.owner)
+        let owner = SQLText.quoted(schema.owner)
         let rights = use == .reading ? "reader" : "writer"
         let grant = "As \(owner): 'ingest-worker grant \(rights) \(role)'. Or name another schema in store.url"
         if !schema.mayUse || schema.holdsStore && !schema.mayRead {
@@ -89,8 +89,6 @@ struct PostgresCapabilities: Equatable {
 
 extension PostgresCapabilities {
     /// Asks the server.
-    ///
-    /// - Throws: ``StoreError``.
     init(_ connection: PostgresConnection, _ address: ConnectionAddress) throws(StoreError) {
         let writes = ["INSERT", "UPDATE", "DELETE"].map { "has_table_privilege(m.oid, '\($0)')" }
         var query = PostgresStatement(

@@ -4,7 +4,6 @@ extension PostgresStorage {
     /// Checks the server, and lays the store out where the schema is empty.
     ///
     /// - Parameter fill: fills a new store in the same transaction. With it, a store that is there is refused.
-    /// - Throws: ``StoreError``.
     func makeReady(fill: ((PostgresConnection) throws -> Void)? = nil) throws(StoreError) {
         let connection = try connect(.reader)
         try check(connection, .writing)
@@ -29,8 +28,6 @@ extension PostgresStorage {
     }
 
     /// Checks the server, and that the schema holds a store of this model.
-    ///
-    /// - Throws: ``StoreError``.
     func checkReady() throws(StoreError) {
         let connection = try connect(.reader)
         try check(connection, .reading)
@@ -62,7 +59,7 @@ extension PostgresStorage {
                 .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of another program",
                 remedy: "Name another schema")
         }
-        let schema = PostgresText.quoted(address.schema)
+        let schema = SQLText.quoted(address.schema)
         let statements = try PostgresSchema(model).statements()
         try connection.run(
             (["CREATE SCHEMA IF NOT EXISTS \(schema)"] + statements).map { PostgresStatement($0) }, "make the store")

@@ -255,7 +255,7 @@ import Testing
         consumer = nil
         let values = try #require(batch).map { record in record.value.map { String(decoding: $0, as: UTF8.self) } }
         #expect(values.first == "0")
-        #expect(batch?.withRecord(at: 0) { $0.topicPartition } == zero)
+        #expect(batch?[0].topicPartition == zero)
         batch = nil
     }
 

@@ -62,7 +62,6 @@ extension WriterContext {
     /// - Parameters:
     ///   - time: microseconds since 1970 UTC.
     ///   - limit: the number of entries to remove at most.
-    /// - Throws: ``StoreError``.
     package func purgeAudit(before time: Int64, limit: Int = 1000) throws(StoreError) -> Int {
         try commit()
         return try change("purge the audit") { session in

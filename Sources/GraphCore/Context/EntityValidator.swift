@@ -50,9 +50,6 @@ public struct ObjectValidation {
     /// The value before the event; null for an object that was not there.
     public func oldValue(_ property: String) -> Value { oldValues.map { value(property, in: $0) } ?? .null }
 
-    /// Tells whether the event changed a value.
-    public func isChanged(_ property: String) -> Bool { value(property) != oldValue(property) }
-
     private func value(_ property: String, in values: [Value]) -> Value {
         guard let slot = entity.attribute(named: property)?.slot ?? entity.relationship(named: property)?.slot else {
             return .null

@@ -15,7 +15,6 @@ extension WriterContext {
     /// Takes or keeps a role that one of several writers has, and commits that with whatever is applied.
     ///
     /// - Returns: a number that changes with each taking of the role, or nil where another writer has it.
-    /// - Throws: ``StoreError``.
     package func holdRole(_ name: String) throws(StoreError) -> Int64? {
         try change("hold the role '\(name)'") { try $0.holdRole(name) }
     }

@@ -83,9 +83,6 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         public let isChangedInContext: Bool
         /// Tells whether another writer changed the property.
         public let isChangedInStore: Bool
-
-        /// Tells whether both sides changed the property, to different values.
-        public var isDisputed: Bool { isChangedInContext && isChangedInStore && local != stored }
     }
 
     /// The conflict.

@@ -40,8 +40,6 @@ package struct PredicateChecker {
     }
 
     /// Returns the checked form.
-    ///
-    /// - Throws: ``FetchPredicateError``.
     package static func check(
         _ predicate: FetchPredicate, entity: Entity, model: ObjectModel
     ) throws(FetchPredicateError) -> CheckedPredicate {

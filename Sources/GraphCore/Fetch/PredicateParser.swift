@@ -11,20 +11,6 @@ extension FetchPredicate {
     }
 }
 
-extension FetchPredicate.Expression {
-    /// Reads an expression's text, such as `chat.title` or `price * (1 + taxRate)`.
-    ///
-    /// - Throws: ``FetchPredicateError``, as ``FetchPredicate/parse(_:arguments:)``.
-    public static func parse(
-        _ text: String, arguments: [(any PropertyValue)?] = []
-    ) throws(FetchPredicateError) -> FetchPredicate.Expression {
-        var parser = try PredicateParser(text, arguments: arguments.map { $0?.predicateExpression ?? .null })
-        let expression = try parser.expression("a property")
-        try parser.expectEnd("an operator or the end")
-        return expression
-    }
-}
-
 /// Reads predicates and expressions by recursive descent: OR binds loosest, then AND, NOT, the operators of
 /// comparisons, `+ -`, `* /` and signs. Nesting is limited.
 struct PredicateParser {

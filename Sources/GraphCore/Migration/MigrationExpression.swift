@@ -114,12 +114,7 @@ package indirect enum MigrationExpression: ArithmeticNode, Sendable {
         if left.value.isNull || right.value.isNull { return .null }
         if operation == .add, !left.isNumeric || !right.isNumeric { return Operand(.text(left.text + right.text)) }
         guard let left = left.number, let right = right.number else { return .null }
-        switch operation {
-        case .add: return .number(left + right)
-        case .subtract: return .number(left - right)
-        case .multiply: return .number(left * right)
-        case .divide: return right == 0 ? .null : .number(left / right)
-        }
+        return operation.computed(left, right).map { .number($0) } ?? .null
     }
 
     private static func call(_ function: Function, _ arguments: [Operand]) -> Operand {

@@ -90,10 +90,8 @@ public struct MigrationPlan: Sendable {
         return count == 1 ? "; 1 value is dropped" : "; \(count == 0 ? "no" : "\(count)") values are dropped"
     }
 
-    /// Appends the plan as one JSON object.
-    public func appendJSON(to output: inout String) { output += json }
-
-    package var json: String {
+    /// The plan as one JSON object.
+    public var json: String {
         JSONObject([
             "source": source, "target": target, "method": method.rawValue, "rows": rowCount,
             "steps": steps.map {

@@ -5,7 +5,6 @@ package protocol RowReader: AnyObject {
     /// Answers the requests of a plan, in their order.
     ///
     /// - Parameter each: takes the position of a request in the plan, and one of its answers. It may not call the reader.
-    /// - Throws: ``StoreError``.
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError)
 }
 

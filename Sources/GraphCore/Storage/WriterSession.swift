@@ -159,7 +159,7 @@ package protocol WriterSession: RowReader {
     ) throws(StoreError)
 
     /// Work on more objects than memory should hold.
-    var sets: any SetOperations { get }
+    var sets: any SetOperations { get throws(StoreError) }
 }
 
 // A session that is the only writer has every role, and nobody to take partitions from.

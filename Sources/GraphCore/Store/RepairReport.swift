@@ -13,9 +13,6 @@ public struct RepairReport: Sendable {
 
     package init() {}
 
-    /// Tells whether anything was repaired.
-    public var hasMended: Bool { mendedCount > 0 }
-
     /// The number of repaired objects, references and links.
     package var mendedCount: Int { derivedObjectCount + danglingReferenceCount + orphanedLinkCount }
 
@@ -32,10 +29,8 @@ public struct RepairReport: Sendable {
         return lines.joined(separator: "\n") + "\n" + remaining.text
     }
 
-    /// Appends the report as one JSON object.
-    public func appendJSON(to output: inout String) { output += json }
-
-    package var json: String {
+    /// The report as one JSON object.
+    public var json: String {
         JSONObject([
             "repaired": JSONObject([
                 "derivedObjects": derivedObjectCount, "danglingReferences": danglingReferenceCount,

@@ -130,13 +130,11 @@ public struct VerificationReport: Sendable, Equatable {
         lines.append(isSound ? "The store is sound." : "The store has \(problemNumber).")
         return lines.joined(separator: "\n") + "\n"
     }
-
-    /// Appends the report as one JSON object.
-    public func appendJSON(to output: inout String) { output += json }
 }
 
 extension VerificationReport: JSONWritable {
-    package var json: String {
+    /// The report as one JSON object.
+    public var json: String {
         JSONObject([
             "isSound": isSound, "isDamaged": isDamaged, "problemCount": problemCount,
             "checks": checks.map(Self.object),

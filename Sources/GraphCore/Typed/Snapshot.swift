@@ -12,9 +12,6 @@ public struct Snapshot<Object: TypedObject>: Sendable {
 
     init(_ fetched: FetchedObject) { self.fetched = fetched }
 
-    /// Tells whether the object is a placeholder. Its non-optional properties then read as zeros and empty texts.
-    public var isPlaceholder: Bool { fetched.isPlaceholder }
-
     /// Reads an attribute, or a computed property of the class.
     public subscript<Content: AttributeValue>(dynamicMember path: KeyPath<Object, Content>) -> Content {
         if let found = try? KeyPathProbe.path(path, of: Object.self), found.names.count == 1, found.function == nil,

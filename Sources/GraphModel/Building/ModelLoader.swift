@@ -29,15 +29,6 @@ package struct ModelLoader {
         return try parse([UInt8](data), file: file)
     }
 
-    /// Reads all versions of a `.xcdatamodeld` folder, in the order of their names.
-    ///
-    /// - Throws: ``ModelError`` of the first version that does not hold together.
-    package func loadVersions(path: String) throws(ModelError) -> [ObjectModel] {
-        var models: [ObjectModel] = []
-        for file in CoreDataModelFile.versions(of: path) { models.append(try load(path: file.contents)) }
-        return models
-    }
-
     /// Reads a model from the text of a YAML file; `file` names it in errors.
     ///
     /// - Throws: ``ModelError`` with every mistake found.

@@ -104,13 +104,11 @@ public struct ModelDifference: Sendable, Equatable {
     public var text: String {
         isEmpty ? "no difference\n" : changes.map { $0.description + "\n" }.joined()
     }
-
-    /// Appends the difference as one JSON object.
-    public func appendJSON(to output: inout String) { output += json }
 }
 
 extension ModelDifference: JSONWritable {
-    package var json: String {
+    /// The difference as one JSON object.
+    public var json: String {
         JSONObject([
             "equal": isEmpty, "needsMigration": needsMigration, "inferable": refusals.isEmpty,
             "changes": changes.map { change in

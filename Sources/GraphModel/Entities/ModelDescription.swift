@@ -91,10 +91,8 @@ public struct ModelDescription {
 
     // MARK: JSON
 
-    /// Appends the model as one JSON object.
-    public func appendJSON(to output: inout String) { output += json }
-
-    package var json: String {
+    /// The model as one JSON object.
+    public var json: String {
         let counts = model.counts
         var numbers = JSONObject([
             "entities": counts.entities, "attributes": counts.attributes, "relationships": counts.relationships,

@@ -5,8 +5,6 @@ public struct ModelDiagram {
     /// Makes the diagrams of a model.
     public init(_ model: ObjectModel) { self.model = model }
 
-    // MARK: Entities and relationships
-
     /// An `erDiagram`: attributes with their options, relationships with cardinalities and delete rules.
     public var entityRelationshipText: String {
         var lines = ["erDiagram"]
@@ -68,46 +66,5 @@ public struct ModelDiagram {
         return [relationship, isOwnInverse ? nil : inverse].compactMap { end in
             end.map { "\($0.name): \($0.deleteRule.rawValue)" }
         }.joined(separator: " / ")
-    }
-
-    // MARK: Classes
-
-    /// A `classDiagram`: derived attributes are marked with `/` as in UML, delete rules are the lines' labels.
-    public var classText: String {
-        var lines = ["classDiagram"]
-        for entity in model.entities {
-            lines.append("    class \(className(entity)) {")
-            if entity.isAbstract { lines.append("        <<abstract>>") }
-            lines += entity.ownAttributes.map { attribute in
-                let mark = attribute.isOptional ? "?" : ""
-                return "        \(attribute.isDerived ? "/" : "+")\(attribute.name) \(attribute.type.rawValue)\(mark)"
-            }
-            lines.append("    }")
-        }
-        for entity in model.entities {
-            guard let parent = entity.parentIndex else { continue }
-            lines.append("    \(className(model.entities[parent])) <|-- \(className(entity))")
-        }
-        for (relationship, inverse) in model.relationshipPairs {
-            let near = multiplicity(inverse)
-            let far = multiplicity(relationship)
-            let arrow = inverse == nil ? "-->" : "--"
-            lines.append(
-                "    \(className(model.entities[relationship.entityIndex])) \"\(near)\" \(arrow) \"\(far)\" "
-                    + "\(className(model.entities[relationship.destinationIndex])) : \(label(relationship, inverse))")
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    private func className(_ entity: Entity) -> String {
-        entity.name.utf8.allSatisfy { $0 < 0x80 } ? entity.name : "`\(entity.name)`"
-    }
-
-    private func multiplicity(_ relationship: Relationship?) -> String {
-        guard let relationship else { return "*" }
-        if !relationship.isToMany { return relationship.isOptional ? "0..1" : "1" }
-        let least = relationship.isOptional ? 0 : relationship.minimumCount
-        if let maximum = relationship.maximumCount { return "\(least)..\(maximum)" }
-        return least > 0 ? "\(least)..*" : "*"
     }
 }

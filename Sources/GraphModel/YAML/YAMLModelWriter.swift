@@ -7,7 +7,7 @@ struct YAMLModelWriter {
     init(_ model: ModelDeclaration) { self.model = model }
 
     var text: String {
-        var lines = ["model: \(Self.scalar(model.name))", "version: \(Self.quoted(model.version))"]
+        var lines = ["model: \(YAMLText.scalar(model.name))", "version: \(YAMLText.quoted(model.version))"]
         lines += info(model.info).map { "\($0.0): \($0.1)" }
         lines.append("entities:")
         for entity in model.entities { lines += self.lines(entity) }
@@ -24,14 +24,14 @@ struct YAMLModelWriter {
             lines.append("    indexes:")
             lines += entity.indexes.map { "      - \(text($0))" }
         }
-        let name = "  \(Self.scalar(entity.name)):"
+        let name = "  \(YAMLText.scalar(entity.name)):"
         return lines.isEmpty ? [name + " {}"] : [name] + lines
     }
 
     private func block(_ name: String, _ properties: [(name: String, fields: [(String, String)])]) -> [String] {
         if properties.isEmpty { return [] }
         return ["    \(name):"]
-            + properties.map { "      \(Self.scalar($0.name)): \(Self.flow($0.fields))" }
+            + properties.map { "      \(YAMLText.scalar($0.name)): \(Self.flow($0.fields))" }
     }
 
     private func fields(_ entity: EntityDeclaration) -> [(String, String)] {
@@ -41,7 +41,7 @@ struct YAMLModelWriter {
         fields += text("identity", entity.identity?.content)
         fields += text("version", entity.version?.content)
         if !entity.uniqueness.isEmpty {
-            fields.append(("unique", Self.list(entity.uniqueness.map { Self.list($0.content.map(Self.scalar)) })))
+            fields.append(("unique", Self.list(entity.uniqueness.map { Self.list($0.content.map(YAMLText.scalar)) })))
         }
         fields += text("mergePolicy", entity.mergePolicy?.content)
         fields += text("renamedFrom", entity.renamedFrom?.content)
@@ -54,10 +54,10 @@ struct YAMLModelWriter {
     private func text(_ index: IndexDeclaration) -> String {
         let names = index.elements.map(plainName)
         if index.name == nil, index.predicate == nil, !names.contains(nil) {
-            return Self.list(names.compactMap { $0 }.map(Self.scalar))
+            return Self.list(names.compactMap { $0 }.map(YAMLText.scalar))
         }
         let elements = index.elements.map { element in
-            plainName(element).map(Self.scalar) ?? Self.flow(fields(element))
+            plainName(element).map(YAMLText.scalar) ?? Self.flow(fields(element))
         }
         return Self.flow(
             text("name", index.name) + [("on", Self.list(elements))] + text("where", index.predicate?.content))
@@ -71,8 +71,8 @@ struct YAMLModelWriter {
     private func fields(_ element: IndexDeclaration.Element) -> [(String, String)] {
         var fields: [(String, String)]
         switch element.content {
-        case .property(let name): fields = [("property", Self.scalar(name))]
-        case .expression(let text): fields = [("expression", Self.scalar(text))]
+        case .property(let name): fields = [("property", YAMLText.scalar(name))]
+        case .expression(let text): fields = [("expression", YAMLText.scalar(text))]
         }
         if element.isDescending { fields.append(("descending", "true")) }
         return fields
@@ -99,9 +99,9 @@ struct YAMLModelWriter {
     }
 
     private func fields(_ relationship: RelationshipDeclaration) -> [(String, String)] {
-        var fields = [("to", Self.scalar(relationship.destination.content))]
+        var fields = [("to", YAMLText.scalar(relationship.destination.content))]
         fields += flags([("many", relationship.isToMany), ("ordered", relationship.isOrdered)])
-        fields.append(("inverse", Self.scalar(relationship.inverse?.content ?? "none")))
+        fields.append(("inverse", YAMLText.scalar(relationship.inverse?.content ?? "none")))
         fields.append(("delete", relationship.deleteRule.rawValue))
         // A to-many relationship is optional unless it says otherwise, a to-one required.
         if relationship.isOptional != relationship.isToMany {
@@ -119,7 +119,7 @@ struct YAMLModelWriter {
     // MARK: Values
 
     private func text(_ key: String, _ value: String?) -> [(String, String)] {
-        value.map { [(key, Self.scalar($0))] } ?? []
+        value.map { [(key, YAMLText.scalar($0))] } ?? []
     }
 
     private func number(_ key: String, _ value: Int?) -> [(String, String)] {
@@ -132,9 +132,8 @@ struct YAMLModelWriter {
 
     private func info(_ info: [String: String]) -> [(String, String)] {
         if info.isEmpty { return [] }
-        return [
-            ("info", Self.flow(info.sorted { $0.key < $1.key }.map { (Self.scalar($0.key), Self.scalar($0.value)) }))
-        ]
+        let fields = info.sorted { $0.key < $1.key }.map { (YAMLText.scalar($0.key), YAMLText.scalar($0.value)) }
+        return [("info", Self.flow(fields))]
     }
 
     private static func flow(_ fields: [(String, String)]) -> String {
@@ -142,30 +141,4 @@ struct YAMLModelWriter {
     }
 
     private static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ", ") + "]" }
-
-    /// Words that YAML takes for something else than texts.
-    private static let words: Set = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
-
-    /// Returns a text as it is where YAML reads it as a text, otherwise in quotes.
-    static func scalar(_ text: String) -> String {
-        let isPlain =
-            text.utf8.first.map { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A } ?? false
-            && text.utf8.allSatisfy {
-                ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 || $0 == UInt8(ascii: "_")
-            }
-        return isPlain && !words.contains(text.lowercased()) ? text : quoted(text)
-    }
-
-    /// Returns a text in double quotes, with escapes for what YAML does not allow or would fold.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x22, 0x5C, 0..<0x20, 0x7F...0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
-                JSONText.appendEscape(scalar, to: &quoted)
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
 }

@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// Holds the Kafka client's settings.
 public struct KafkaSettings: Sendable, Equatable {
     /// The worker's reaction when the offset it needs is gone from the broker.
@@ -61,21 +63,12 @@ public struct KafkaProperties: Sendable, Equatable {
     func shown(_ value: String, of name: String) -> String { isSecret(name) ? SecretName.replacement : value }
 }
 
-extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension KafkaProperties: RedactedDescription {
     /// Lists the properties in order, secrets redacted.
     public var description: String {
         values.sorted { $0.key < $1.key }
             .map { "\($0.key)=\(shown($0.value, of: $0.key))" }
             .joined(separator: " ")
-    }
-
-    /// Lists the properties in order, secrets redacted.
-    public var debugDescription: String { description }
-
-    /// Mirrors the redacted values.
-    public var customMirror: Mirror {
-        let redacted = values.map { ($0.key, shown($0.value, of: $0.key)) }
-        return Mirror(self, children: redacted.map { (label: Optional($0.0), value: $0.1 as Any) })
     }
 }
 

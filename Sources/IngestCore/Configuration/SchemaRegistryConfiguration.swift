@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 
 /// Says where the schemas are that records of Avro and Protobuf name.
 public struct SchemaRegistryConfiguration: Sendable, Equatable {
@@ -48,18 +49,12 @@ public struct SchemaRegistryConfiguration: Sendable, Equatable {
     }
 }
 
-extension SchemaRegistryConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SchemaRegistryConfiguration: RedactedDescription {
     /// Lists the settings without the secrets.
     public var description: String {
         "url=\(faultOfURL == nil ? url ?? "null" : SecretName.replacement) username=\(username ?? "null") "
             + "timeoutSeconds=\(timeoutSeconds)"
     }
-
-    /// Lists the settings without the secrets.
-    public var debugDescription: String { description }
-
-    /// Mirrors the description, so that a dump prints no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["settings": description]) }
 }
 
 extension ConfigurationLoader {

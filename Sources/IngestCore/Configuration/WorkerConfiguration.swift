@@ -1,3 +1,4 @@
+import KafkaClient
 import Logging
 
 /// Holds every setting of the worker.
@@ -226,17 +227,11 @@ public struct HTTPConfiguration: Sendable, Equatable {
     }
 }
 
-extension HTTPConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPConfiguration: RedactedDescription {
     /// Lists the settings without the token.
     public var description: String {
         "host=\(host) port=\(port) enabled=\(enabled) bearerToken=\(bearerToken == nil ? "null" : SecretName.replacement)"
     }
-
-    /// Lists the settings without the token.
-    public var debugDescription: String { description }
-
-    /// Mirrors the description, so that a dump does not print the token.
-    public var customMirror: Mirror { Mirror(self, children: ["settings": description]) }
 }
 
 /// Says what is logged, and how.

@@ -161,9 +161,6 @@ struct AssignedPartitions: Sendable {
     /// The ends behind the last records that are not saved.
     var endsToSave: [TopicPartition: Int64] { states.compactMapValues(\.endToSave) }
 
-    /// The partitions whose last record in the store has to be read again.
-    var uncompared: Set<TopicPartition> { Set(states.filter { $0.value.comparison != .notNeeded }.keys) }
-
     /// The partitions that the broker has: their ends can be asked for.
     var present: Set<TopicPartition> { Set(states.filter { !$0.value.isMissing }.keys) }
 

@@ -21,8 +21,6 @@ extension ObjectDecoder {
     }
 
     /// Reads an object without nested names of the model's own: its operation is not checked and not appended yet.
-    ///
-    /// - Throws: ``DecodeError``.
     func read(
         _ json: JSONValue, _ row: Row, connect: ConnectValues, into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> (operation: ObjectOperation, splits: [PendingSplit]) {

@@ -87,7 +87,6 @@ struct ObjectDecoder {
     /// - Parameters:
     ///   - table: the keys of the outermost object, where a route gives other ones.
     ///   - identity: the identity to use where the object states none.
-    /// - Throws: ``DecodeError``.
     func decode(
         _ json: JSONValue, entity named: Entity, kind: ObjectOperation.Kind, _ circumstances: Circumstances,
         table: PropertyTable? = nil, identity: Value = .null, into operations: inout [ObjectOperation]

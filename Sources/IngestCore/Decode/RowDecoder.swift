@@ -63,8 +63,6 @@ package struct RowDecoder {
     }
 
     /// Decodes a row.
-    ///
-    /// - Throws: ``DecodeError``.
     package func decode(_ record: FileRecord, _ source: SourceRecord) throws(DecodeError) -> ChangeSet {
         if readsRecords {
             return try decodeRecord(Array(try json(record, columns: names).utf8), source)

@@ -22,17 +22,12 @@ package struct ColumnProfile: Sendable {
     package private(set) var maximumLength = 0
     /// The first value of each form, cut to 40 characters.
     package private(set) var firsts: [ValueShape: String] = [:]
-    /// Hashes of the distinct values, up to the bound.
-    package private(set) var hashes: Set<UInt64> = []
-    /// Whether there were more distinct values than the bound.
-    package private(set) var isBeyondLimit = false
-    /// Whether a value came twice.
-    package private(set) var hasRepeats = false
+    /// The distinct values, up to the bound.
+    package private(set) var distinct: BoundedSet
 
     /// Whether the values come from JSON, which tells numbers and texts apart.
     let isJSON: Bool
 
-    private let distinctLimit: Int
     /// The number of examples that are kept: one more than an enumeration has.
     package static let exampleLimit = 13
 
@@ -40,7 +35,7 @@ package struct ColumnProfile: Sendable {
     package init(name: String, isJSON: Bool = false, distinctLimit: Int = 200_000) {
         self.name = name
         self.isJSON = isJSON
-        self.distinctLimit = distinctLimit
+        distinct = BoundedSet(limit: distinctLimit)
     }
 
     /// Takes a value of the file.
@@ -60,7 +55,9 @@ package struct ColumnProfile: Sendable {
             numberRange = min(range.lowerBound, number)...max(range.upperBound, number)
         }
         maximumLength = max(maximumLength, text.count)
-        remember(text)
+        if distinct.insert(text.utf8.fnv1a), examples.count < Self.exampleLimit {
+            examples.append(String(text.prefix(40)))
+        }
     }
 
     private mutating func extend(_ number: Int64) {
@@ -75,18 +72,6 @@ package struct ColumnProfile: Sendable {
         fractionDigits = min(range.lowerBound, digits)...max(range.upperBound, digits)
     }
 
-    private mutating func remember(_ text: String) {
-        let hash = text.utf8.fnv1a
-        if hashes.contains(hash) {
-            hasRepeats = true
-        } else if hashes.count < distinctLimit {
-            hashes.insert(hash)
-            if examples.count < Self.exampleLimit { examples.append(String(text.prefix(40))) }
-        } else {
-            isBeyondLimit = true
-        }
-    }
-
     /// The number of values that are neither empty nor a null marker.
     package var valueCount: Int {
         counts.reduce(0) { $0 + ([.empty, .nullMarker].contains($1.key) ? 0 : $1.value) }
@@ -97,7 +82,8 @@ package struct ColumnProfile: Sendable {
 
     /// The values of an enumeration: few, each of them often; nil for other columns.
     package var enumeration: [String]? {
-        guard examples.count < Self.exampleLimit, hasRepeats, valueCount >= 5 * examples.count, maximumLength <= 40
+        guard examples.count < Self.exampleLimit, distinct.hasRepeats, valueCount >= 5 * examples.count,
+            maximumLength <= 40
         else { return nil }
         return examples.sorted()
     }

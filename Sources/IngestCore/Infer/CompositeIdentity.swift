@@ -20,9 +20,7 @@ package struct CompositeIdentity: Sendable, Equatable {
 package struct CompositeFinder {
     private struct Combination {
         let columns: [Int]
-        var hashes: Set<UInt64> = []
-        var isBeyondLimit = false
-        var hasRepeats = false
+        var distinct: BoundedSet
     }
 
     private static let separators = ["-", "/", "|", ":", "~"]
@@ -34,16 +32,15 @@ package struct CompositeFinder {
     /// The columns that are compared, the likeliest first.
     package let names: [String]
     private let named: Set<String>
-    private let distinctLimit: Int
     private var combinations: [Combination] = []
     private var unusable: Set<String> = []
 
     /// Chooses the columns of a profile; there are none where a column identifies alone.
     package init(_ profile: EntityProfile, distinctLimit: Int) {
-        self.distinctLimit = distinctLimit
         let usable = profile.columns.enumerated().filter { _, column in
             profile.isComplete(column) && InferredNames.isField(column.name) && column.maximumLength <= 60
-                && column.hasRepeats && (column.hashes.count > 1 || column.isBeyondLimit)
+                && column.distinct.hasRepeats
+                && (column.distinct.hashes.count > 1 || column.distinct.isBeyondLimit)
                 && [.string, .integer64, .uuid, .date].contains(ColumnGuess(column).type)
         }
         let named = Set(usable.map(\.element.name).filter { Self.isNamed($0) })
@@ -60,7 +57,7 @@ package struct CompositeFinder {
         let hasManyRecords = profile.recordCount >= Self.recordsForValues && !isKeyed
         combinations = Self.subsets(of: names.indices).filter { columns in
             hasManyRecords && columns.count == 2 || columns.allSatisfy { named.contains(names[$0]) }
-        }.map { Combination(columns: $0) }
+        }.map { Combination(columns: $0, distinct: BoundedSet(limit: distinctLimit)) }
     }
 
     /// All pairs and triples.
@@ -88,16 +85,10 @@ package struct CompositeFinder {
         }
         let hashes = values.map(\.utf8.fnv1a)
         for index in combinations.indices {
-            let hash = combinations[index].columns.reduce(0) { ($0 ^ hashes[$1]) &* 0x9E37_79B9_7F4A_7C15 }
-            if combinations[index].hashes.contains(hash) {
-                combinations[index].hasRepeats = true
-            } else if combinations[index].hashes.count < distinctLimit {
-                combinations[index].hashes.insert(hash)
-            } else {
-                combinations[index].isBeyondLimit = true
-            }
+            combinations[index].distinct.insert(
+                combinations[index].columns.reduce(0) { ($0 ^ hashes[$1]) &* 0x9E37_79B9_7F4A_7C15 })
         }
-        combinations.removeAll(where: \.hasRepeats)
+        combinations.removeAll(where: \.distinct.hasRepeats)
     }
 
     /// The smallest combination that no two records share, of these the likeliest; nil where there is none.
@@ -106,7 +97,7 @@ package struct CompositeFinder {
             let found = combinations.min(by: { rank($0.columns) < rank($1.columns) })
         else { return nil }
         return CompositeIdentity(
-            columns: found.columns.map { names[$0] }, separator: separator, isCertain: !found.isBeyondLimit)
+            columns: found.columns.map { names[$0] }, separator: separator, isCertain: !found.distinct.isBeyondLimit)
     }
 
     private func rank(_ columns: [Int]) -> (Int, Int, Int) {

@@ -24,7 +24,7 @@ package enum ConfigurationWriter {
     ) -> String {
         var lines = [
             "# Inferred. Every other setting has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
-            "model: \(InferredText.scalar(modelPath))", "store: { path: \(InferredText.scalar(storePath)) }",
+            "model: \(YAMLText.scalar(modelPath))", "store: { path: \(YAMLText.scalar(storePath)) }",
             "notifications: { topic: null }",
         ]
         if let broker {
@@ -45,11 +45,11 @@ package enum ConfigurationWriter {
     private static func appendSource(_ model: InferredModel, _ number: Int, to lines: inout [String]) {
         let entity = model.entities[number]
         let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
-        let name = entity.profile.topic.map { "name: \(InferredText.scalar($0))" }
-        lines.append("  - " + (name ?? "match: \(InferredText.scalar(file))"))
+        let name = entity.profile.topic.map { "name: \(YAMLText.scalar($0))" }
+        lines.append("  - " + (name ?? "match: \(YAMLText.scalar(file))"))
         let format: EventFormat = entity.profile.isWrapped ? .connect : .json
         if !entity.profile.isTable { lines.append("    format: \(format.rawValue)") }
-        let markers = entity.profile.nullMarkers.sorted().map(InferredText.scalar)
+        let markers = entity.profile.nullMarkers.sorted().map(YAMLText.scalar)
         if !markers.isEmpty { lines.append("    nullValues: [\(markers.joined(separator: ", "))]") }
         lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
         if let expression = entity.identityExpression {
@@ -64,12 +64,12 @@ package enum ConfigurationWriter {
     private static func appendSplit(_ child: InferredModel.Entity, to lines: inout [String]) {
         let indent = "            "
         let isSingle = child.profile.isSingle
-        lines.append("          - field: \(InferredText.scalar(InferredText.path(child.profile.field ?? "")))")
+        lines.append("          - field: \(YAMLText.scalar(InferredText.path(child.profile.field ?? "")))")
         lines.append(indent + "entity: \(child.name)")
-        lines.append(indent + "\(isSingle ? "relationship" : "parent"): \(InferredText.scalar(child.parentName ?? ""))")
+        lines.append(indent + "\(isSingle ? "relationship" : "parent"): \(YAMLText.scalar(child.parentName ?? ""))")
         if let column = child.identityColumn {
             let path = InferredText.path(child.profile.columns[column].name)
-            lines.append(indent + "identity: \(InferredText.scalar(path))")
+            lines.append(indent + "identity: \(YAMLText.scalar(path))")
         } else if isSingle {
             lines.append(indent + "identity: $parent")
         } else {
@@ -87,12 +87,12 @@ package enum ConfigurationWriter {
         }
         let aliases = (named + referring).filter { $0.0 != $0.1 }
         if !aliases.isEmpty { lines.append(indent + "aliases:  # column: property") }
-        lines += aliases.map { indent + "  \(InferredText.scalar($0.0)): \(InferredText.scalar($0.1))" }
+        lines += aliases.map { indent + "  \(YAMLText.scalar($0.0)): \(YAMLText.scalar($0.1))" }
         let forms =
             entity.attributes.compactMap { attribute in attribute.guess.form.map { (attribute.name, $0) } }
             + entity.relationships.compactMap { relationship in relationship.form.map { (relationship.name, $0) } }
         if !forms.isEmpty { lines.append(indent + "types:") }
-        lines += forms.map { indent + "  \(InferredText.scalar($0.0)): \(InferredText.scalar($0.1))" }
+        lines += forms.map { indent + "  \(YAMLText.scalar($0.0)): \(YAMLText.scalar($0.1))" }
         // A column without a name has no other name to be left out by.
         if entity.profile.columns.contains(where: \.name.isEmpty) {
             lines.append(indent + "ignore: [\"*\"]  # a column without a name")

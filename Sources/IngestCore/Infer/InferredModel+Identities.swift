@@ -17,7 +17,7 @@ extension InferredModel.Entity {
         let column = profile.columns[number]
         let type = ColumnGuess(column).type
         // An object that several records hold has its identity as often.
-        guard profile.isComplete(column), profile.isSingle || !column.hasRepeats, !column.name.isEmpty,
+        guard profile.isComplete(column), profile.isSingle || !column.distinct.hasRepeats, !column.name.isEmpty,
             column.maximumLength <= 200, [.string, .integer64, .uuid].contains(type)
         else { return 0 }
         if isOwnIdentity(column.name) { return 4 }
@@ -48,7 +48,7 @@ extension InferredModel {
             identify(number, byUnique: column)
         } else if let repeated {
             identify(number, byRepeated: repeated)
-        } else if let key, !(profile.composite != nil && profile.keys.hasRepeats) {
+        } else if let key, !(profile.composite != nil && profile.keys.distinct.hasRepeats) {
             identify(number, by: key)
         } else {
             identifyWithoutColumn(number)
@@ -74,10 +74,10 @@ extension InferredModel {
             entity.profile.isSingle
             ? "the objects' own identity; equal ones are one object"
             : "each of \(column.valueCount) records has another value"
-        if column.isBeyondLimit {
+        if column.distinct.isBeyondLimit {
             warnings.append(
                 "\(entity.name): '\(column.name)' identifies; no repetition was seen, but only the first "
-                    + "\(column.hashes.count) values were compared")
+                    + "\(column.distinct.hashes.count) values were compared")
         }
     }
 
@@ -102,7 +102,7 @@ extension InferredModel {
             entities[number].identityExpression = expression
             entities[number].identityReason = "the record's key; no field has it"
         }
-        guard profile.keys.hasRepeats else { return }
+        guard profile.keys.distinct.hasRepeats else { return }
         warnings.append(
             "\(entities[number].name): keys repeat, and the last record of a key counts. If each record is an object of its "
                 + "own, set identity: \"\(Self.place(profile).expression)\" in the route")

@@ -1,17 +1,5 @@
-import ObjectGraph
-
 /// Writes names and comments as YAML.
 enum InferredText {
-    private static let words: Set<String> = ["y", "n", "yes", "no", "true", "false", "on", "off", "null"]
-
-    /// Returns a text as a YAML scalar, in quotes where it needs them.
-    static func scalar(_ text: String) -> String {
-        let isPlain =
-            text.first.map { $0.isASCII && $0.isLetter } == true && !words.contains(text.lowercased())
-            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
-        return isPlain ? text : JSONText.string(text)
-    }
-
     /// Returns a key as a path of a route, in quotes where it needs them.
     static func path(_ key: String) -> String {
         let isPlain =

@@ -13,19 +13,17 @@ package struct KeyProfile: Sendable {
 
     /// The records that have a key.
     private(set) var count = 0
-    /// Whether a key came with two values.
-    private(set) var hasRepeats = false
+    /// The distinct keys that came with a value.
+    private(set) var distinct: BoundedSet
 
-    private var hashes: Set<UInt64> = []
     /// The columns that held the key, or its one field, in each record so far; nil before the first.
     private var columns: Set<String>?
     /// The fields of keys that are objects, in their order; empty for other keys, nil where they differ.
     private var fields: [String]?
     /// Whether keys are texts of JSON, in quotes.
     private var areQuoted = false
-    private let distinctLimit: Int
 
-    init(distinctLimit: Int) { self.distinctLimit = distinctLimit }
+    init(distinctLimit: Int) { distinct = BoundedSet(limit: distinctLimit) }
 
     /// Takes a key, as bytes and as JSON where it is that, and the value beside it.
     mutating func add(_ bytes: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
@@ -36,19 +34,11 @@ package struct KeyProfile: Sendable {
         if count == 1 { fields = names } else if fields != names { fields = nil }
         areQuoted = payload?.kind == .string
         guard let value else { return }
-        remember(bytes.fnv1a)
+        distinct.insert(bytes.fnv1a)
         let key = members.count == 1 ? members[0].value : payload
         let text = key.flatMap(FileSurvey.text) ?? String(validating: bytes, as: UTF8.self)
         let equal = value.members.filter { FileSurvey.text($0.value) == text }.map { JSONValue.text($0.key) }
         columns = text == nil ? [] : columns?.intersection(equal) ?? Set(equal)
-    }
-
-    private mutating func remember(_ hash: UInt64) {
-        if hashes.contains(hash) {
-            hasRepeats = true
-        } else if hashes.count < distinctLimit {
-            hashes.insert(hash)
-        }
     }
 
     /// Returns the identity that the keys state: a column with the same value, the likeliest first, else the key.

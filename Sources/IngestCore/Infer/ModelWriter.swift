@@ -6,7 +6,7 @@ package enum ModelWriter {
     package static func text(_ model: InferredModel, name: String) -> String {
         var lines = [
             "# Inferred from the files named below. Comments say why; change the rest as you like before the first import.",
-            "model: \(InferredText.scalar(name))", "version: 1", "entities:",
+            "model: \(YAMLText.scalar(name))", "version: 1", "entities:",
         ]
         for entity in model.entities { append(entity, to: &lines) }
         return lines.joined(separator: "\n") + "\n"
@@ -21,26 +21,26 @@ package enum ModelWriter {
                     "\(counted(entity.profile.recordCount, "record")) of \(place)\(entity.profile.path)"))
         lines.append("  \(entity.name):")
         lines.append(
-            "    identity: \(InferredText.scalar(entity.identity))  "
+            "    identity: \(YAMLText.scalar(entity.identity))  "
                 + InferredText.comment(entity.identityReason))
         if let version = entity.version {
-            lines.append("    version: \(InferredText.scalar(version))  # an older record changes nothing")
+            lines.append("    version: \(YAMLText.scalar(version))  # an older record changes nothing")
         }
         lines.append("    attributes:")
         for attribute in entity.attributes {
             var parts = ["type: \(attribute.guess.type.rawValue)"]
             if attribute.isOptional { parts.append("optional: true") }
             lines.append("      " + InferredText.comment(attribute.guess.reason))
-            lines.append("      \(InferredText.scalar(attribute.name)): { \(parts.joined(separator: ", ")) }")
+            lines.append("      \(YAMLText.scalar(attribute.name)): { \(parts.joined(separator: ", ")) }")
         }
         if !entity.relationships.isEmpty { lines.append("    relationships:") }
         for relationship in entity.relationships {
             var parts = ["to: \(relationship.destination)"]
             parts.append(relationship.isToMany ? "many: true" : "optional: true")
-            parts.append("inverse: \(InferredText.scalar(relationship.inverse))")
+            parts.append("inverse: \(YAMLText.scalar(relationship.inverse))")
             if relationship.isOwner { parts.append("delete: cascade") }
             lines.append("      " + InferredText.comment(relationship.reason))
-            lines.append("      \(InferredText.scalar(relationship.name)): { \(parts.joined(separator: ", ")) }")
+            lines.append("      \(YAMLText.scalar(relationship.name)): { \(parts.joined(separator: ", ")) }")
         }
     }
 }

@@ -42,19 +42,19 @@ package enum ReferenceFinder {
         _ entities: [Candidate], _ number: Int, _ column: Int, to destination: Int
     ) -> FoundReference? {
         let profile = entities[number].profile.columns[column]
-        guard let identity = entities[destination].identity, !profile.hashes.isEmpty else { return nil }
+        guard let identity = entities[destination].identity, !profile.distinct.hashes.isEmpty else { return nil }
         let target = entities[destination].profile.columns[identity]
         let type = ColumnGuess(target).type
         // A number that is written among texts cannot be an identity of numbers.
         guard ColumnGuess(profile).type == type else { return nil }
-        let resolved = profile.hashes.count { target.hashes.contains($0) }
-        let share = Double(resolved) / Double(profile.hashes.count)
+        let resolved = profile.distinct.hashes.count { target.distinct.hashes.contains($0) }
+        let share = Double(resolved) / Double(profile.distinct.hashes.count)
         let isNamed = names(profile.name, target.name, entities[destination].name)
         let isText = type == .string || type == .uuid
         guard isNamed && share >= 0.5 || isText && share >= 0.9 && resolved >= 3 else { return nil }
         return FoundReference(
             entity: number, column: column, destination: destination, resolved: resolved,
-            total: profile.hashes.count)
+            total: profile.distinct.hashes.count)
     }
 
     /// Tells whether a column's name speaks of an entity or its identity.

@@ -81,7 +81,8 @@ package struct VersionFinder {
         self.distinctLimit = distinctLimit
         let entity = InferredModel.Entity(name: profile.name, profile: profile)
         let key: String? = if case .column(let name, _)? = profile.keys.identity(profile) { name } else { nil }
-        let repeated = profile.columns.filter { profile.isComplete($0) && $0.hasRepeats && $0.maximumLength <= 200 }
+        let repeated = profile.columns
+            .filter { profile.isComplete($0) && $0.distinct.hasRepeats && $0.maximumLength <= 200 }
             .filter { [.string, .integer64, .uuid].contains(ColumnGuess($0).type) }.map(\.name)
         let own = repeated.first { entity.isOwnIdentity($0) }
         // Of several names of keys, no single one identifies.

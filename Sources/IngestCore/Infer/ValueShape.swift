@@ -66,11 +66,6 @@ package enum ValueShape: String, Sendable, CaseIterable {
     /// Whether it is a number, written as such or as text.
     var isNumber: Bool { [.integer, .fraction, .exponent, .integerText, .fractionText].contains(self) }
 
-    /// Whether JSON has it as a text.
-    var isText: Bool {
-        [.date, .localDate, .foreignDate, .integerText, .fractionText, .commaNumber, .uuid, .text].contains(self)
-    }
-
     /// The name of the form in comments and output.
     package var words: String {
         switch self {

@@ -194,8 +194,6 @@ extension WorkerConfiguration {
     }
 
     /// Opens a file as its mapping says.
-    ///
-    /// - Throws: ``RecordFileError``.
     func reader(of path: String, _ mapping: FileConfiguration?) throws(RecordFileError) -> RecordFileReader {
         try RecordFileReader(
             path: path, delimiter: mapping?.delimiter, quote: mapping?.quote ?? .double,

@@ -30,21 +30,6 @@ public final class Admin: Sendable {
         try native.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Lists the names of all topics, in order.
-    ///
-    /// - Throws: ``KafkaError``.
-    public func topics(timeoutMilliseconds: Int = 10_000) throws -> [String] {
-        try metadata(timeoutMilliseconds: timeoutMilliseconds).topics.keys.sorted()
-    }
-
-    /// Lists the partitions of a topic, in order.
-    ///
-    /// - Throws: ``KafkaError``.
-    public func partitions(of topic: String, timeoutMilliseconds: Int = 10_000) throws -> [TopicPartition] {
-        let found = try metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds).topics[topic] ?? []
-        return found.map { TopicPartition(topic, $0.number) }.sorted()
-    }
-
     /// Reads a group's committed offsets, of these partitions or (nil) of all that it has; one without is absent.
     ///
     /// - Throws: ``KafkaError``.

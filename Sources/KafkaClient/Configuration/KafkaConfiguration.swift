@@ -49,19 +49,13 @@ public struct KafkaConfiguration: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-extension KafkaConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension KafkaConfiguration: RedactedDescription {
     /// Prints the properties with the values of secrets hidden.
     public var description: String {
         properties.sorted { $0.key < $1.key }
             .map { "\($0.key)=\(ConfigurationRules.isSecret($0.key) ? "[hidden]" : $0.value)" }
             .joined(separator: " ")
     }
-
-    /// Prints the properties with the values of secrets hidden.
-    public var debugDescription: String { description }
-
-    /// Shows only what `description` shows, so that a dump does not print secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["properties": description]) }
 }
 
 extension KafkaConfiguration {

@@ -61,17 +61,6 @@ extension Consumer {
         try live().client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Asks the broker for the first offsets at or after timestamps (milliseconds since 1970 UTC); a partition whose
-    /// records are all older gets its end.
-    ///
-    /// - Throws: ``KafkaError``.
-    public func offsets(
-        atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000
-    ) throws -> [TopicPartition: Int64] {
-        if timestamps.isEmpty { return [:] }
-        return try live().client.offsets(atTimestamps: timestamps, timeoutMilliseconds: timeoutMilliseconds)
-    }
-
     /// The partitions that are assigned now.
     public var assignment: [TopicPartition] {
         get throws { try live().assignment().sorted() }

@@ -22,11 +22,6 @@ public final class RecordBatch: Sendable, RandomAccessCollection {
         precondition(index >= 0 && index < messages.count, "record index out of range")
         return ConsumedRecord(messages: messages, index: index)
     }
-
-    /// Calls `body` with one record; its bytes are valid for the call.
-    public func withRecord<Result>(at index: Int, _ body: (ConsumedRecord) throws -> Result) rethrows -> Result {
-        try withExtendedLifetime(self) { try body(self[index]) }
-    }
 }
 
 /// Shows one record of a batch, which it keeps alive.

@@ -49,25 +49,11 @@ public final class EmbeddedBroker: Sendable {
     /// - Throws: ``KafkaError``.
     public func setUp(broker: Int32 = 1) throws { try native.setDown(false, broker: broker) }
 
-    /// Delays each of a broker's answers.
-    ///
-    /// - Throws: ``KafkaError``.
-    public func setRoundTrip(milliseconds: Int, broker: Int32 = 1) throws {
-        try native.setRoundTrip(milliseconds: milliseconds, broker: broker)
-    }
-
     /// Moves a partition's leadership.
     ///
     /// - Throws: ``KafkaError``.
     public func setLeader(of partition: TopicPartition, broker: Int32) throws {
         try native.setLeader(partition, broker: broker)
-    }
-
-    /// Moves a group's coordinator.
-    ///
-    /// - Throws: ``KafkaError``.
-    public func setCoordinator(group: String, broker: Int32) throws {
-        try native.setCoordinator(group: group, broker: broker)
     }
 
     /// Names a kind of request by its number in the Kafka protocol.
@@ -82,8 +68,6 @@ public final class EmbeddedBroker: Sendable {
         public static let produce = Self(key: 0)
         /// Reading records.
         public static let fetch = Self(key: 1)
-        /// Asking for brokers, topics and partitions.
-        public static let metadata = Self(key: 3)
         /// Staying in a group.
         public static let heartbeat = Self(key: 12)
     }

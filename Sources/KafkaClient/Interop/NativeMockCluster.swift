@@ -41,17 +41,9 @@ final class NativeMockCluster: @unchecked Sendable {
             isDown ? rd_kafka_mock_broker_set_down(cluster, broker) : rd_kafka_mock_broker_set_up(cluster, broker))
     }
 
-    func setRoundTrip(milliseconds value: Int, broker: Int32) throws {
-        try KafkaError.check(rd_kafka_mock_broker_set_rtt(cluster, broker, milliseconds(value)))
-    }
-
     func setLeader(_ partition: TopicPartition, broker: Int32) throws {
         try KafkaError.check(
             rd_kafka_mock_partition_set_leader(cluster, partition.topic, partition.partition, broker))
-    }
-
-    func setCoordinator(group: String, broker: Int32) throws {
-        try KafkaError.check(rd_kafka_mock_coordinator_set(cluster, "group", group, broker))
     }
 
     /// Sets how long a new group waits for members. Older libraries do not have the call; they wait 3 s.

@@ -36,7 +36,7 @@ public final class Producer: Sendable {
         while true {
             do {
                 return try await sendOnce(record)
-            } catch is NoRoom {
+            } catch let error as KafkaError where error.code == .queueFull {
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
@@ -103,15 +103,11 @@ public final class Producer: Sendable {
     /// Whether `close` was called.
     public var isClosed: Bool { native.withLock { $0 == nil } }
 
-    private struct NoRoom: Error {}
-
     private func sendOnce(_ record: ProducerRecord) async throws -> DeliveryReport {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<DeliveryReport, any Error>) in
             do {
                 let callback = DeliveryCallback { continuation.resume(with: $0) }
                 try enqueue(record, callback: callback)
-            } catch let error as KafkaError where error.code == .queueFull {
-                continuation.resume(throwing: NoRoom())
             } catch {
                 continuation.resume(throwing: error)
             }

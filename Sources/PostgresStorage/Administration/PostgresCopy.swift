@@ -64,9 +64,9 @@ struct PostgresCopy {
     private func put(
         _ part: CopyRows, into table: StoreTable, _ columns: [(name: String, kind: ColumnKind)], count: Int
     ) throws {
-        let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
+        let names = columns.map { SQLText.quoted($0.name) }.joined(separator: ", ")
         try connection.copy(
-            into: "\(PostgresText.quoted(table.name)) (\(names))", "copy the table \(table.name)"
+            into: "\(SQLText.quoted(table.name)) (\(names))", "copy the table \(table.name)"
         ) { put in try put(part) }
         if commitsParts {
             let note = PostgresStatement.putMetadata([(key: Self.noteKey + table.name, value: String(count))])

@@ -18,7 +18,7 @@ struct PostgresGrants {
         "id, time, topic, partition, \"offset\", line, stage, code, reason, \"valueBytes\", attempts"
 
     var statements: [String] {
-        let (schema, role) = (PostgresText.quoted(schema), PostgresText.quoted(role))
+        let (schema, role) = (SQLText.quoted(schema), SQLText.quoted(role))
         var statements = [
             "REVOKE ALL ON ALL TABLES IN SCHEMA \(schema) FROM \(role)",
             "GRANT USAGE ON SCHEMA \(schema) TO \(role)",

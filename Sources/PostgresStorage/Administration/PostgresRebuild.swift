@@ -10,8 +10,8 @@ package struct PostgresRebuild: Sendable {
     /// - Throws: ``StoreError`` with code `store.unavailable` where it is none.
     package init(url: String, schema: String = "ingest", options: PostgresOptions) throws(StoreError) {
         address = try ConnectionAddress(url, schema: schema)
-        newSchema = PostgresText.name(address.schema, suffix: "_rebuild")
-        keptSchema = PostgresText.name(address.schema, suffix: "_before_rebuild")
+        newSchema = SQLText.name(address.schema, suffix: "_rebuild")
+        keptSchema = SQLText.name(address.schema, suffix: "_before_rebuild")
         self.options = options
     }
 
@@ -25,23 +25,17 @@ package struct PostgresRebuild: Sendable {
     package var newURL: String { address.url(ofSchema: newSchema) }
 
     /// Describes the old store; nil where there is none.
-    ///
-    /// - Throws: ``StoreError``.
     package func describeOld() throws(StoreError) -> StoreDescription? { try describe(address.schema) }
 
     /// Describes the new store; nil where none was begun.
-    ///
-    /// - Throws: ``StoreError``.
     package func describeNew() throws(StoreError) -> StoreDescription? { try describe(newSchema) }
 
     /// Tells whether the store that an earlier rebuild replaced is there.
-    ///
-    /// - Throws: ``StoreError``.
     package func hasKept() throws(StoreError) -> Bool { try describe(keptSchema) != nil }
 
     private func describe(_ schema: String) throws(StoreError) -> StoreDescription? {
         let connection = try connect()
-        let name = PostgresText.literal(PostgresText.quoted(schema) + "._metadata")
+        let name = SQLText.literal(SQLText.quoted(schema) + "._metadata")
         let isThere = try connection.run(PostgresStatement("SELECT to_regclass(\(name)) IS NOT NULL"), "find the store")
         guard isThere.first?.flag(0) == true else { return nil }
         return try Self.description(connection, schema)
@@ -50,7 +44,7 @@ package struct PostgresRebuild: Sendable {
     fileprivate static func description(
         _ connection: PostgresConnection, _ schema: String
     ) throws(StoreError) -> StoreDescription {
-        let schema = PostgresText.quoted(schema)
+        let schema = SQLText.quoted(schema)
         let results = try connection.run(
             [
                 "SELECT key, value FROM \(schema)._metadata",
@@ -71,8 +65,6 @@ package struct PostgresRebuild: Sendable {
     }
 
     /// Connects to the old store, to take it from its writers and replace it.
-    ///
-    /// - Throws: ``StoreError``.
     package func retire() throws(StoreError) -> Retiring { Retiring(self, try connect()) }
 }
 
@@ -92,9 +84,9 @@ extension PostgresRebuild {
             self.connection = connection
         }
 
-        private var oldName: String { PostgresText.quoted(rebuild.address.schema) }
-        private var newName: String { PostgresText.quoted(rebuild.newSchema) }
-        private var keptName: String { PostgresText.quoted(rebuild.keptSchema) }
+        private var oldName: String { SQLText.quoted(rebuild.address.schema) }
+        private var newName: String { SQLText.quoted(rebuild.newSchema) }
+        private var keptName: String { SQLText.quoted(rebuild.keptSchema) }
 
         /// Takes the old store from its writers: none of them writes to it any more.
         ///
@@ -112,7 +104,7 @@ extension PostgresRebuild {
                 }
                 try run(
                     """
-                    UPDATE \(oldName)._lease SET epoch = \(number + 1), holder = \(PostgresText.literal(Holder.text)), \
+                    UPDATE \(oldName)._lease SET epoch = \(number + 1), holder = \(SQLText.literal(Holder.text)), \
                     expires = \(WriterShare.serverTime) + \(Self.claimSeconds * 1_000_000), \
                     backend = \(connection.backend), started = \(connection.backendStart) WHERE id = 1
                     """, "DELETE FROM \(oldName)._writer", "COMMIT")
@@ -187,7 +179,7 @@ extension PostgresRebuild {
 
         /// Removes the store that an earlier rebuild replaced.
         private func dropKept() throws(StoreError) {
-            let name = PostgresText.literal(keptName)
+            let name = SQLText.literal(keptName)
             guard try run("SELECT to_regnamespace(\(name)) IS NOT NULL").first?.flag(0) == true else { return }
             do throws(StoreError) {
                 try SchemaExchange(connection, old: rebuild.keptSchema, new: rebuild.address.schema).dropOld()

@@ -33,8 +33,8 @@ package final class PostgresReplacement {
             address, .reader, lockTimeoutMilliseconds: options.lockTimeoutMilliseconds)
         let time = Timestamp.text(Int64(now.timeIntervalSince1970) * 1_000_000).prefix(19)
             .filter { $0 != "-" && $0 != ":" }
-        newSchema = PostgresText.name(address.schema, suffix: "_migration")
-        oldSchema = PostgresText.name(address.schema, suffix: "_backup_\(time)Z")
+        newSchema = SQLText.name(address.schema, suffix: "_migration")
+        oldSchema = SQLText.name(address.schema, suffix: "_backup_\(time)Z")
     }
 
     /// Calls `body` with the old store, which nobody writes meanwhile, its state, and a call that replaces it.
@@ -173,9 +173,9 @@ package final class PostgresReplacement {
     private static let workKey = "migration"
 
     private func exchange(epoch: Int64) throws(StoreError) {
-        let (schema, old) = (PostgresText.quoted(address.schema), PostgresText.quoted(oldSchema))
+        let (schema, old) = (SQLText.quoted(address.schema), SQLText.quoted(oldSchema))
         try execute("ALTER SCHEMA \(schema) RENAME TO \(old)")
-        try execute("ALTER SCHEMA \(PostgresText.quoted(newSchema)) RENAME TO \(schema)")
+        try execute("ALTER SCHEMA \(SQLText.quoted(newSchema)) RENAME TO \(schema)")
         try execute("DELETE FROM _metadata WHERE key = '\(Self.workKey)' OR key LIKE '\(PostgresCopy.noteKey)%'")
         for table in ["_fence", "_role"] { try execute("INSERT INTO \(table) SELECT * FROM \(old).\(table)") }
         try execute("UPDATE _lease SET epoch = \(epoch + 1) WHERE id = 1")

@@ -12,11 +12,11 @@ extension PostgresStorage: StorageAdministration {
 
 extension PostgresWriterSession: RepairQueries {
     func danglingKeys(_ relationship: Relationship, of entity: Entity, limit: Int) throws(StoreError) -> [Int64] {
-        let destination = PostgresText.quoted(model.entities[relationship.destinationIndex].viewName)
-        let column = "e.\(PostgresText.quoted(relationship.columnName))"
+        let destination = SQLText.quoted(model.entities[relationship.destinationIndex].viewName)
+        let column = "e.\(SQLText.quoted(relationship.columnName))"
         return try find(
             """
-            SELECT e.pk FROM \(PostgresText.quoted(entity.viewName)) e WHERE \(column) IS NOT NULL \
+            SELECT e.pk FROM \(SQLText.quoted(entity.viewName)) e WHERE \(column) IS NOT NULL \
             AND NOT EXISTS (SELECT 1 FROM \(destination) d WHERE d.pk = \(column)) ORDER BY e.pk LIMIT $1::int8
             """, Int64(limit)
         ) { $0.integer(0) }
@@ -24,7 +24,7 @@ extension PostgresWriterSession: RepairQueries {
 
     func orphanedLinks(_ join: JoinTable, limit: Int) throws(StoreError) -> [Pair] {
         func missing(_ entity: Int, _ column: String) -> String {
-            let name = PostgresText.quoted(model.entities[entity].viewName)
+            let name = SQLText.quoted(model.entities[entity].viewName)
             return "NOT EXISTS (SELECT 1 FROM \(name) e WHERE e.pk = j.\(column))"
         }
         return try find(
@@ -37,7 +37,7 @@ extension PostgresWriterSession: RepairQueries {
 
     func keys(of entity: Entity, after key: Int64, limit: Int) throws(StoreError) -> [Int64] {
         try find(
-            "SELECT pk FROM \(PostgresText.quoted(entity.viewName)) WHERE pk > $1::int8 ORDER BY pk LIMIT $2::int8",
+            "SELECT pk FROM \(SQLText.quoted(entity.viewName)) WHERE pk > $1::int8 ORDER BY pk LIMIT $2::int8",
             key, Int64(limit)
         ) { $0.integer(0) }
     }

@@ -9,12 +9,12 @@ extension PostgresVerifier {
             let join = model.joinTables[index].quotedName
             return ("\(join) j JOIN \(table(destination)) d ON d.pk = j.\(far)", "j.\(near) = o.pk")
         case .column(let slot), .inverseColumn(let slot):
-            return ("\(table(destination)) d", "d.\(PostgresText.quoted(destination.columnNames[slot])) = o.pk")
+            return ("\(table(destination)) d", "d.\(SQLText.quoted(destination.columnNames[slot])) = o.pk")
         }
     }
 
     private func column(_ attribute: Attribute, _ alias: String) -> String {
-        "\(alias).\(PostgresText.quoted(attribute.columnName))"
+        "\(alias).\(SQLText.quoted(attribute.columnName))"
     }
 
     /// Reports the objects whose stored value is not that of an expression on the row `o`, which has the column's type.
@@ -124,7 +124,7 @@ extension PostgresVerifier {
         for (position, index) in path.relationships.enumerated() {
             let relationship = last.relationships[index]
             let destination = model.entities[relationship.destinationIndex]
-            let key = "\(alias).\(PostgresText.quoted(relationship.columnName))"
+            let key = "\(alias).\(SQLText.quoted(relationship.columnName))"
             joins += " LEFT JOIN \(table(destination)) d\(position) ON d\(position).pk = \(key)"
             (last, alias) = (destination, "d\(position)")
         }

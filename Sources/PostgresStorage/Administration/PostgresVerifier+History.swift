@@ -1,7 +1,7 @@
 // The store's own tables.
 extension PostgresVerifier {
     private func metadata(_ key: String) throws(StoreError) -> String? {
-        try text("SELECT value FROM _metadata WHERE key = \(PostgresText.literal(key))")
+        try text("SELECT value FROM _metadata WHERE key = \(SQLText.literal(key))")
     }
 
     /// Transactions follow one another without a gap among their changes, and every change belongs to one.
@@ -58,7 +58,7 @@ extension PostgresVerifier {
         }
         // Entities that a migration took out of the model stay in the history.
         let former = try metadata("formerEntities")?.split(separator: "\n").map { String($0) } ?? []
-        let names = PostgresText.literals(model.entities.map(\.name) + former)
+        let names = SQLText.literals(model.entities.map(\.name) + former)
         for table in ["_history_change", "_history_range"] {
             try rows(
                 "SELECT id FROM \(table) WHERE entity NOT IN (\(names)) OR change NOT IN (0, 1, 2) ORDER BY id"
@@ -72,19 +72,19 @@ extension PostgresVerifier {
     func checkTombstones(_ check: inout Check) throws(StoreError) {
         check.checkedCount = try integer("SELECT count(*) FROM _tombstone") ?? 0
         for entity in model.rootEntities {
-            let column = "e.\(PostgresText.quoted(entity.identity.columnName))"
+            let column = "e.\(SQLText.quoted(entity.identity.columnName))"
             let identity = kind(entity.identitySlot, of: entity).tagged(column)
             try rows(
                 """
                 SELECT \(identityColumn(entity, "e")) FROM _tombstone t JOIN \(table(entity)) e \
-                ON t.identity = \(identity) WHERE t.entity = \(PostgresText.literal(entity.name)) \
+                ON t.identity = \(identity) WHERE t.entity = \(SQLText.literal(entity.name)) \
                 AND NOT e._placeholder ORDER BY e.pk
                 """
             ) { row in
                 check.report(entity.name, self.identity(row, 0, entity), nil, StoreProblem.presentTombstone)
             }
         }
-        let names = PostgresText.literals(model.rootEntities.map(\.name))
+        let names = SQLText.literals(model.rootEntities.map(\.name))
         try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(names)) ORDER BY entity") { row in
             check.report("_tombstone", nil, nil, StoreProblem.unknownTombstone(row.text(0)))
         }
@@ -104,7 +104,7 @@ extension PostgresVerifier {
         for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
             guard let greatest = try integer("SELECT max(pk) FROM \(table(entity))") else { continue }
-            let name = PostgresText.literal(entity.name)
+            let name = SQLText.literal(entity.name)
             let next = try integer("SELECT next FROM _sequence WHERE entity = \(name)") ?? 1
             if greatest >= next {
                 check.report(entity.name, nil, "pk", StoreProblem.usedKey(greatest: greatest, next: next))

@@ -62,7 +62,7 @@ extension PostgresVerifier {
                 try rows(
                     """
                     SELECT \(identityColumn(entity, "e")) FROM \(table(entity)) e JOIN \(table(destination)) d \
-                    ON d.pk = e.\(column) WHERE d.\(PostgresText.quoted(inverse.columnName)) IS DISTINCT FROM e.pk \
+                    ON d.pk = e.\(column) WHERE d.\(SQLText.quoted(inverse.columnName)) IS DISTINCT FROM e.pk \
                     ORDER BY e.pk
                     """
                 ) { row in
@@ -113,12 +113,12 @@ extension PostgresVerifier {
             check.checkedCount += try rowCount(root)
             let members = [root] + root.subentityIndexes.map { model.entities[$0] }
             let head = "SELECT \(identityColumn(root, "e")), e._entity FROM \(table(root)) e"
-            try rows("\(head) WHERE e._entity NOT IN (\(PostgresText.literals(members.map(\.name)))) ORDER BY e.pk") {
+            try rows("\(head) WHERE e._entity NOT IN (\(SQLText.literals(members.map(\.name)))) ORDER BY e.pk") {
                 row in
                 check.report(root.name, identity(row, 0, root), nil, StoreProblem.foreignEntity(row.text(1)))
             }
             for entity in members where entity.isAbstract {
-                let name = PostgresText.literal(entity.name)
+                let name = SQLText.literal(entity.name)
                 try rows("\(head) WHERE e._entity = \(name) AND NOT e._placeholder ORDER BY e.pk") { row in
                     check.report(root.name, identity(row, 0, root), nil, StoreProblem.abstractEntity(entity.name))
                 }
@@ -157,10 +157,10 @@ extension PostgresVerifier {
         let destination = model.entities[relationship.destinationIndex]
         switch relationship.storage {
         case .join(let index, let isOwner):
-            let place = PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner))
+            let place = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
             return (model.joinTables[index].quotedName, isOwner ? "owner" : "destination", place)
         case .column(let slot), .inverseColumn(let slot):
-            let columns = destination.columnNames.map(PostgresText.quoted)
+            let columns = destination.columnNames.map(SQLText.quoted)
             return (table(destination), columns[slot], columns[relationship.positionSlot ?? slot])
         }
     }

@@ -91,7 +91,7 @@ struct PostgresVerifier: StoreChecks {
         try snapshot.run(PostgresStatement(sql)).first?.optionalText(0)
     }
 
-    func table(_ entity: Entity) -> String { PostgresText.quoted(entity.viewName) }
+    func table(_ entity: Entity) -> String { SQLText.quoted(entity.viewName) }
 
     func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
         try integer("SELECT count(*) FROM \(table(entity))") ?? 0
@@ -101,7 +101,7 @@ struct PostgresVerifier: StoreChecks {
 
     /// A column as a query returns it.
     func selected(_ slot: Int, of entity: Entity, _ alias: String) -> String {
-        kind(slot, of: entity).selected("\(alias).\(PostgresText.quoted(entity.columnNames[slot]))")
+        kind(slot, of: entity).selected("\(alias).\(SQLText.quoted(entity.columnNames[slot]))")
     }
 
     /// The identity of an object of the alias, as a query returns it.
@@ -115,7 +115,7 @@ struct PostgresVerifier: StoreChecks {
     }
 
     func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
-        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, PostgresText.quoted($0.columnName)) }
+        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.columnName)) }
     }
 
     /// The condition that no row of an entity has the key that a column holds.
@@ -151,7 +151,7 @@ struct PostgresVerifier: StoreChecks {
             for (relationship, column) in columns(entity) {
                 if model.inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true { continue }
                 let destination = model.entities[model.entities[relationship.destinationIndex].rootIndex]
-                try find(PostgresText.quoted(entity.tableName), "pk", "e.\(column)", destination)
+                try find(SQLText.quoted(entity.tableName), "pk", "e.\(column)", destination)
             }
         }
         for join in model.joinTables {
@@ -167,7 +167,7 @@ struct PostgresVerifier: StoreChecks {
     func checkIdentities(_ check: inout Check) throws(StoreError) {
         for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
-            let column = "e.\(PostgresText.quoted(entity.identity.columnName))"
+            let column = "e.\(SQLText.quoted(entity.identity.columnName))"
             let name = entity.identity.name
             try rows("SELECT e.pk FROM \(table(entity)) e WHERE \(column) IS NULL ORDER BY 1") { row in
                 check.report(entity.name, nil, name, StoreProblem.noIdentity(key: row.integer(0)))
@@ -194,7 +194,7 @@ struct PostgresVerifier: StoreChecks {
     func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError) {
         check.checkedCount += try rowCount(entity)
         if slots.isEmpty { return }
-        let columns = slots.map { "e.\(PostgresText.quoted(entity.columnNames[$0])) IS NULL" }
+        let columns = slots.map { "e.\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
         try rows(
             """
             SELECT \(identityColumn(entity, "e")), \(columns.joined(separator: ", ")) FROM \(table(entity)) e \

@@ -30,7 +30,7 @@ struct SchemaExchange {
     /// Makes the statements that give all roles their rights again. A table that the old store did not have gets those of
     /// its metadata: a role with rights on the whole store has some there.
     private var grantList: String {
-        let (new, old) = (PostgresText.literal(new), PostgresText.literal(old))
+        let (new, old) = (SQLText.literal(new), SQLText.literal(old))
         let role = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END"
         return """
             WITH before AS (SELECT c.relname, a.grantee, a.privilege_type AS privilege, c.relowner, c.oid \
@@ -63,8 +63,8 @@ struct SchemaExchange {
     func dropOld() throws(StoreError) {
         let names = try query(
             """
-            SELECT relkind::text, format('%I.%I', \(PostgresText.literal(old)), relname) FROM pg_class \
-            WHERE relnamespace = to_regnamespace(quote_ident(\(PostgresText.literal(old)))) \
+            SELECT relkind::text, format('%I.%I', \(SQLText.literal(old)), relname) FROM pg_class \
+            WHERE relnamespace = to_regnamespace(quote_ident(\(SQLText.literal(old)))) \
             AND relkind IN ('r', 'v') ORDER BY 1, 2
             """
         ).rows.map { (isView: $0.text(0) == "v", name: $0.text(1)) }
@@ -72,7 +72,7 @@ struct SchemaExchange {
         let tables = names.filter { !$0.isView }.map(\.name).joined(separator: ", ")
         if !views.isEmpty { _ = try query("DROP VIEW \(views)") }
         if !tables.isEmpty { _ = try query("DROP TABLE \(tables)") }
-        _ = try query("DROP SCHEMA \(PostgresText.quoted(old))")
+        _ = try query("DROP SCHEMA \(SQLText.quoted(old))")
     }
 
     // MARK: Views of others
@@ -91,7 +91,7 @@ struct SchemaExchange {
                     FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class \
                     JOIN pg_namespace n ON n.oid = v.relnamespace JOIN pg_class t ON t.oid = d.refobjid \
                     WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass \
-                    AND t.relnamespace = to_regnamespace(quote_ident(\(PostgresText.literal(schema)))) \
+                    AND t.relnamespace = to_regnamespace(quote_ident(\(SQLText.literal(schema)))) \
                     AND v.relnamespace <> t.relnamespace ORDER BY 1
                     """),
             ], Self.action)

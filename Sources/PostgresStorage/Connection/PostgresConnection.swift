@@ -108,7 +108,7 @@ final class PostgresConnection {
         _ address: ConnectionAddress, _ role: Role, _ lockTimeoutMilliseconds: Int
     ) -> [String: String] {
         var settings = [
-            "search_path": PostgresText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
+            "search_path": SQLText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
             "jit": "off",
         ]
         if role == .writer {

@@ -38,7 +38,7 @@ struct PostgresComments {
     ]
 
     private static func comment(_ object: String, _ text: String) -> String {
-        "COMMENT ON \(object) IS \(PostgresText.literal(text))"
+        "COMMENT ON \(object) IS \(SQLText.literal(text))"
     }
 
     private static func notes(_ info: [String: String]) -> [String] {
@@ -56,7 +56,7 @@ struct PostgresComments {
 
     private func comments(_ root: Entity) -> [String] {
         let members = model.entities.filter { $0.rootIndex == root.index }
-        let table = PostgresText.quoted(root.tableName)
+        let table = SQLText.quoted(root.tableName)
         let names = members.map(\.name).joined(separator: ", ")
         let about = (["The objects of \(names)"] + members.flatMap { Self.notes($0.info) }).joined(separator: "; ")
         var texts: [String: [String]] = [:]
@@ -72,7 +72,7 @@ struct PostgresComments {
         ]
         let columns = own + texts.sorted { $0.key < $1.key }.map { ($0.key, $0.value.joined(separator: "; ")) }
         return [Self.comment("TABLE \(table)", about)]
-            + columns.map { Self.comment("COLUMN \(table).\(PostgresText.quoted($0.0))", $0.1) }
+            + columns.map { Self.comment("COLUMN \(table).\(SQLText.quoted($0.0))", $0.1) }
     }
 
     private func text(_ attribute: Attribute) -> String {

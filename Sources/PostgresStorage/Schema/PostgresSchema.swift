@@ -127,11 +127,11 @@ struct PostgresSchema {
         let kinds = Self.kinds(of: root, model)
         var columns = ["pk bigint PRIMARY KEY"]
         for (slot, name) in root.columnNames.enumerated() {
-            columns.append("\(PostgresText.quoted(name)) \(kinds[slot].declaration)")
+            columns.append("\(SQLText.quoted(name)) \(kinds[slot].declaration)")
         }
         if root.sharesTable { columns.append("_entity text COLLATE \"C\" NOT NULL") }
         columns.append("_placeholder boolean NOT NULL DEFAULT false")
-        return "CREATE TABLE \(PostgresText.quoted(root.tableName)) (\(columns.joined(separator: ", ")))"
+        return "CREATE TABLE \(SQLText.quoted(root.tableName)) (\(columns.joined(separator: ", ")))"
     }
 
     /// The kinds of a hierarchy's columns, one a slot. Columns of relationships and positions hold numbers.
@@ -147,20 +147,20 @@ struct PostgresSchema {
 
     /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
     static func kindCondition(_ entity: Entity, _ model: ObjectModel, alias: String = "") -> String {
-        "\(alias)_entity IN (\(PostgresText.literals(model.kindNames(entity))))"
+        "\(alias)_entity IN (\(SQLText.literals(model.kindNames(entity))))"
     }
 
     /// The rows of a sub-entity, with all columns of the table.
     private func view(_ entity: Entity) -> String {
         """
-        CREATE VIEW \(PostgresText.quoted(entity.viewName)) AS SELECT * FROM \(PostgresText.quoted(entity.tableName)) \
+        CREATE VIEW \(SQLText.quoted(entity.viewName)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
         WHERE \(Self.kindCondition(entity, model))
         """
     }
 
     private func joinTable(_ join: JoinTable) -> [String] {
-        let name = PostgresText.quoted(join.name)
-        let positions = join.positionColumns.map { "\(PostgresText.quoted($0)) bigint, " }.joined()
+        let name = SQLText.quoted(join.name)
+        let positions = join.positionColumns.map { "\(SQLText.quoted($0)) bigint, " }.joined()
         return [
             """
             CREATE TABLE \(name) (owner bigint NOT NULL, destination bigint NOT NULL, \(positions)\
@@ -183,14 +183,14 @@ struct PostgresIndexes {
     private let table: String
 
     init(_ model: ObjectModel, _ root: Entity) {
-        table = PostgresText.quoted(root.tableName)
+        table = SQLText.quoted(root.tableName)
         for entity in model.entities where entity.rootIndex == root.index { add(entity, model) }
         add(["pk"], where: "_placeholder")
         if root.sharesTable { add(["_entity"]) }
     }
 
     private mutating func add(_ entity: Entity, _ model: ObjectModel) {
-        func quoted(_ names: [String]) -> [String] { names.map(PostgresText.quoted) }
+        func quoted(_ names: [String]) -> [String] { names.map(SQLText.quoted) }
         if entity.parentIndex == nil { add(quoted([entity.identity.columnName]), isUnique: true) }
         for constraint in entity.ownUniquenessConstraints {
             // A sub-entity's constraint does not bind the objects beside it.

@@ -12,8 +12,8 @@ final class PostgresTable: Sendable {
 
     init(_ root: Entity, _ model: ObjectModel) {
         self.root = root
-        name = PostgresText.quoted(root.tableName)
-        columns = root.columnNames.map(PostgresText.quoted)
+        name = SQLText.quoted(root.tableName)
+        columns = root.columnNames.map(SQLText.quoted)
         kinds = PostgresSchema.kinds(of: root, model)
         let all = root.sharesTable ? [root] + root.subentityIndexes.map { model.entities[$0] } : []
         members = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -52,11 +52,11 @@ final class PostgresTable: Sendable {
 
 extension JoinTable {
     /// The quoted name.
-    var quotedName: String { PostgresText.quoted(name) }
+    var quotedName: String { SQLText.quoted(name) }
 
     /// The columns of a link as a query returns them, of the table under an alias.
     func selection(_ alias: String) -> String {
-        (["owner", "destination"] + positionColumns).map { "\(alias).\(PostgresText.quoted($0))" }
+        (["owner", "destination"] + positionColumns).map { "\(alias).\(SQLText.quoted($0))" }
             .joined(separator: ", ")
     }
 

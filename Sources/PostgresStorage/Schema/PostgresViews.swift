@@ -33,9 +33,9 @@ struct PostgresViews {
                 "c.tombstone FROM _history_change c JOIN _history_transaction t USING (token)")
         ]
         for entity in model.entities {
-            let identity = "e.\(PostgresText.quoted(entity.identity.columnName))::text"
-            let table = "JOIN \(PostgresText.quoted(entity.viewName)) e ON e.pk"
-            let condition = "WHERE r.entity = \(PostgresText.literal(entity.name)) AND r.objects IS"
+            let identity = "e.\(SQLText.quoted(entity.identity.columnName))::text"
+            let table = "JOIN \(SQLText.quoted(entity.viewName)) e ON e.pk"
+            let condition = "WHERE r.entity = \(SQLText.literal(entity.name)) AND r.objects IS"
             parts.append(part("r", identity, "\(ranges) \(table) BETWEEN r.first AND r.last \(condition) NULL"))
             parts.append(part("r", identity, "\(ranges) \(list) \(table) = o.pk::bigint \(condition) NOT NULL"))
         }
@@ -68,19 +68,19 @@ struct PostgresViews {
         for column in columns {
             let value =
                 switch column.content {
-                case .attribute(let attribute): "e.\(PostgresText.quoted(attribute.columnName))"
+                case .attribute(let attribute): "e.\(SQLText.quoted(attribute.columnName))"
                 case .relationship(let relationship): readable(relationship)
                 }
-            shown.append("\(value) AS \(PostgresText.quoted(column.title))")
+            shown.append("\(value) AS \(SQLText.quoted(column.title))")
         }
         if entity.sharesTable { shown.append("e._entity") }
         shown.append("e._placeholder")
-        let name = PostgresText.quoted(entity.readableViewName)
+        let name = SQLText.quoted(entity.readableViewName)
         return [
             "DROP VIEW IF EXISTS \(name)",
             """
             CREATE VIEW \(name) AS SELECT \(shown.joined(separator: ", ")) \
-            FROM \(PostgresText.quoted(entity.viewName)) e
+            FROM \(SQLText.quoted(entity.viewName)) e
             """,
         ]
     }
@@ -88,15 +88,15 @@ struct PostgresViews {
     /// The destination's identity, or a JSON list of the destinations' identities.
     private func readable(_ relationship: Relationship) -> String {
         let destination = model.entities[relationship.destinationIndex]
-        let table = PostgresText.quoted(destination.viewName)
-        let identity = "d.\(PostgresText.quoted(destination.identity.columnName))"
+        let table = SQLText.quoted(destination.viewName)
+        let identity = "d.\(SQLText.quoted(destination.identity.columnName))"
         switch relationship.storage {
         case .column, .inverseColumn:
             return
-                "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(PostgresText.quoted(relationship.columnName)))"
+                "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(SQLText.quoted(relationship.columnName)))"
         case .join(let index, let isOwner):
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let place = PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner))
+            let place = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
             let order = relationship.isOrdered ? "j.\(place), d.pk" : "d.pk"
             return """
                 (SELECT coalesce(jsonb_agg(\(identity) ORDER BY \(order)), '[]') \

@@ -27,7 +27,7 @@ struct PostgresConditions {
         if !request.includesPlaceholders { query.add("NOT t._placeholder") }
         let isWhole = request.entity.parentIndex == nil && request.includesSubentities
         if request.entity.sharesTable, !isWhole {
-            query.add("t._entity IN (\(PostgresText.literals(request.entities.map(\.name))))")
+            query.add("t._entity IN (\(SQLText.literals(request.entities.map(\.name))))")
         }
     }
 

@@ -4,8 +4,8 @@ extension PostgresSnapshot: CopySource {
 
     func rows(of table: StoreTable, each: ([Value]) throws -> Void) throws {
         let columns = table.kinds(model)
-        let list = columns.map { $0.kind.selected(PostgresText.quoted($0.name)) }.joined(separator: ", ")
-        let cursor = "DECLARE copied NO SCROLL CURSOR FOR SELECT \(list) FROM \(PostgresText.quoted(table.name))"
+        let list = columns.map { $0.kind.selected(SQLText.quoted($0.name)) }.joined(separator: ", ")
+        let cursor = "DECLARE copied NO SCROLL CURSOR FOR SELECT \(list) FROM \(SQLText.quoted(table.name))"
         _ = try run(PostgresStatement(cursor))
         while true {
             let batch = try run(PostgresStatement("FETCH \(Self.batchSize) FROM copied"))
@@ -16,7 +16,7 @@ extension PostgresSnapshot: CopySource {
     }
 
     func rowCount(of table: StoreTable) throws -> Int {
-        let query = PostgresStatement("SELECT count(*) FROM \(PostgresText.quoted(table.name))")
+        let query = PostgresStatement("SELECT count(*) FROM \(SQLText.quoted(table.name))")
         return Int(try run(query).first?.integer(0) ?? 0)
     }
 

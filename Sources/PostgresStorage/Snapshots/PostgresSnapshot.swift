@@ -122,7 +122,7 @@ final class PostgresSnapshot: SnapshotSession {
             let far = isOwner ? "destination" : "owner"
             source = "\(model.joinTables[index].quotedName) j JOIN \(table.name) t ON t.pk = j.\(far)"
             near = isOwner ? "j.owner" : "j.destination"
-            if relationship.isOrdered { place = "j.\(PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner)))" }
+            if relationship.isOrdered { place = "j.\(SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner)))" }
         }
         var query = PostgresQuery()
         let keys = query.parameter(owners)

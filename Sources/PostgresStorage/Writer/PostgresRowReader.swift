@@ -25,7 +25,7 @@ struct PostgresReadPlan {
     }
 
     private func output(_ join: JoinTable) -> String {
-        let names = (["owner", "destination"] + join.positionColumns).map { "j.\(PostgresText.quoted($0))" }
+        let names = (["owner", "destination"] + join.positionColumns).map { "j.\(SQLText.quoted($0))" }
         return output(join.selection("j"), hash: SharedColumns.hash(names))
     }
 
@@ -187,7 +187,7 @@ struct PostgresReadPlan {
                 """
         case .join(let index, let isOwner):
             let join = model.joinTables[index]
-            let place = PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner))
+            let place = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
             if isOwner ? !join.ordersDestinations : !join.ordersOwners { break }
             let near = isOwner ? "owner" : "destination"
             sql = """

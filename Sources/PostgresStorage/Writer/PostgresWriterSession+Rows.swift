@@ -179,7 +179,7 @@ extension PostgresWriterSession {
     private func insertions(_ links: [RowChanges.Link]) -> [PostgresStatement] {
         byTable(links).map { table, links in
             let join = model.joinTables[table]
-            let columns = join.positionColumns.map(PostgresText.quoted)
+            let columns = join.positionColumns.map(SQLText.quoted)
             let lists = (0..<columns.count + 2).map { "$\($0 + 1)::int8[]" }
             let settings = columns.map { "\($0) = excluded.\($0)" }
             var statement = PostgresStatement(

@@ -290,7 +290,7 @@ final class PostgresWriterSession: WriterSession {
             roots.enumerated().map { index, root in
                 """
                 SELECT \(index)::int8, greatest((SELECT next FROM _sequence WHERE entity = \
-                \(PostgresText.literal(root.name))), (SELECT max(pk) + 1 FROM \(tables[root.index].name)), 1)
+                \(SQLText.literal(root.name))), (SELECT max(pk) + 1 FROM \(tables[root.index].name)), 1)
                 """
             }.joined(separator: " UNION ALL "))
         if roots.isEmpty { keys = PostgresStatement("SELECT 0::int8, 1::int8 WHERE false") }
@@ -335,7 +335,10 @@ final class PostgresWriterSession: WriterSession {
     // MARK: Sets
 
     var sets: any SetOperations {
-        if draft != nil { return NoSetOperations() }
-        return RowSetOperations(self, snapshot: PostgresSnapshot(connection, model, tables))
+        get throws(StoreError) {
+            // A draft has none before its transaction begins.
+            if draft != nil { throw .conflict }
+            return RowSetOperations(self, snapshot: PostgresSnapshot(connection, model, tables))
+        }
     }
 }

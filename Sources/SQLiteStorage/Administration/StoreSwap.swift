@@ -87,8 +87,6 @@ public struct StoreSwap: Sendable {
     public func completeIfInterrupted() throws(StoreError) { try Self.complete(path: path) }
 
     /// Completes a swap that was interrupted; does nothing where there is none, and waits for one under way.
-    ///
-    /// - Throws: ``StoreError``.
     static func complete(path: String) throws(StoreError) {
         let swap = StoreSwap(path: path)
         let descriptor = Glibc.open(swap.record, O_RDWR | O_CLOEXEC)

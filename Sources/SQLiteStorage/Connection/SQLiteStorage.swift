@@ -125,14 +125,3 @@ final class SQLiteStorage: Storage {
         }
     }
 }
-
-extension Store {
-    /// Returns the storage, for what only a file of SQLite offers.
-    ///
-    /// - Throws: ``StoreError`` with code `store.unavailable` where the storage is another one.
-    func sqlite() throws(StoreError) -> SQLiteStorage {
-        if let storage = storage as? SQLiteStorage { return storage }
-        throw StoreError(
-            .unavailable, "The store is not kept by SQLite", remedy: "Use a store that a file of SQLite keeps")
-    }
-}

@@ -26,8 +26,6 @@ extension BatchUpdate {
     }
 
     /// Keeps the objects' new values in a temporary table, and empties their unique columns.
-    ///
-    /// - Throws: ``StoreError``.
     func vacate(_ keys: KeySet) throws(StoreError) {
         if vacated.isEmpty { return }
         try dropAside()

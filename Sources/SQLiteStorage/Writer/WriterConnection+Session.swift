@@ -95,17 +95,3 @@ extension WriterConnection: WriterSession {
         return Int(changedRowCount)
     }
 }
-
-extension WriterContext {
-    /// Calls `body` with the connection of a store in a file, inside a transaction that holds the lease, and commits it.
-    func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {
-        try change(action) { session in
-            guard let connection = session as? WriterConnection else {
-                throw StoreError(
-                    .unavailable, "This store is not kept in a file of SQLite",
-                    remedy: "Use a store that a file of SQLite keeps")
-            }
-            return try body(connection)
-        }
-    }
-}

@@ -87,6 +87,9 @@ import Testing
 }
 
 extension AssignedPartitions {
+    /// The partitions whose last record in the store has to be read again.
+    var uncompared: Set<TopicPartition> { Set(states.filter { $0.value.comparison != .notNeeded }.keys) }
+
     fileprivate mutating func assign(_ partition: TopicPartition) -> Actions {
         var actions: Actions = []
         _ = assign(partition, at: nil, actions: &actions)

@@ -33,9 +33,10 @@ import Testing
         let conflict = try #require(error.conflicts.first)
         #expect(conflict.kind == .changed && conflict.objectID == chat.objectID && conflict.identity == "c")
         let title = try #require(conflict.properties.first { $0.name == "title" })
-        #expect(title.snapshot == "Chat" && title.local == "mine" && title.stored == "theirs" && title.isDisputed)
+        #expect(title.snapshot == "Chat" && title.local == "mine" && title.stored == "theirs")
+        #expect(title.isChangedInContext && title.isChangedInStore)
         let topic = try #require(conflict.properties.first { $0.name == "topic" })
-        #expect(topic.isChangedInContext && !topic.isChangedInStore && !topic.isDisputed)
+        #expect(topic.isChangedInContext && !topic.isChangedInStore)
         #expect(try self.chat() == ["theirs", "old", 5])
         #expect(try fixture.notes().isEmpty)
     }

@@ -118,7 +118,7 @@ struct ReadingFixture {
     /// Runs SQL on a connection of its own, with foreign keys off.
     func damage(_ sql: String) throws {
         if let postgres = store.storage as? PostgresStorage {
-            let schema = "SET search_path = \(PostgresText.quoted(postgres.address.schema)); "
+            let schema = "SET search_path = \(SQLText.quoted(postgres.address.schema)); "
             _ = try PostgresServer.shared.get().query(schema + sql)
             return
         }

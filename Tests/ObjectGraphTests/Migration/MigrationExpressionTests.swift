@@ -39,6 +39,7 @@ import Testing
         #expect(try value("1 + 2 * -count", as: .integer64) == -5)
         #expect(try value("(1 + 2) * count", as: .integer64) == 9)
         #expect(try value("price / 0", as: .decimal) == .null)
+        #expect(try value("number('1e100') * number('1e100')", as: .decimal) == .null)
         #expect(try value("price * 100", as: .integer64) == 1250)
         #expect(try value("none + 1", as: .integer64) == .null)
         #expect(try value("trim(name) + count") == "Ada3")

@@ -188,8 +188,7 @@ import Testing
         #expect(
             difference.text
                 == "Item.a: type changed: string → integer64 — checked (each value has to fit without loss)\n")
-        var json = ""
-        difference.appendJSON(to: &json)
+        let json = difference.json
         #expect(
             json.hasPrefix(
                 "{\"equal\":false,\"needsMigration\":true,\"inferable\":true,\"changes\":[{\"kind\":\"typeChanged\""))

@@ -89,7 +89,7 @@ import Testing
             let text = Self.damaged(CoreDataFormatTests.model, &random)
             let model: ObjectModel
             do throws(ModelError) {
-                model = try ObjectModel.parse(Array(text.utf8), file: file)
+                model = try CoreDataModels.parse(text, file)
             } catch {
                 check(error, text)
                 continue

@@ -300,8 +300,7 @@ struct StoreVerifierTests {
         #expect(check.problems.count == 100)
         #expect(report.text.contains("and 50 more"))
         #expect(report.text.contains("The store has 150 problems."))
-        var json = ""
-        report.appendJSON(to: &json)
+        let json = report.json
         #expect(json.hasPrefix(#"{"isSound":false,"isDamaged":true,"problemCount":150,"checks":[{"name":"integrity","#))
         #expect(
             json.contains(

@@ -167,7 +167,7 @@ extension PostgresWriterSession {
         _ table: String, _ columns: [String], _ kinds: [ColumnKind], _ rows: [[Value]]
     ) throws {
         let lists = kinds.enumerated().map { $1.list($0 + 1) }.joined(separator: ", ")
-        let names = columns.map(PostgresText.quoted).joined(separator: ", ")
+        let names = columns.map(SQLText.quoted).joined(separator: ", ")
         var statement = PostgresStatement("INSERT INTO \(table) (\(names)) SELECT * FROM unnest(\(lists))")
         for (index, kind) in kinds.enumerated() { try statement.bind(rows.map { $0[index] }, as: kind) }
         try connection.run(statement)

@@ -21,14 +21,19 @@ enum CoreDataModels {
 
     static func readDocument(_ text: String, name: String = "Shop", version: String = "1") throws -> ObjectModel {
         let file = CoreDataModelFile(contents: "Shop.xcdatamodel/contents", name: name, version: version)
-        return try ObjectModel.parse(Array(text.utf8), file: file)
+        return try parse(text, file)
+    }
+
+    /// Reads the XML of a model that stands in a file.
+    static func parse(_ xml: String, _ file: CoreDataModelFile) throws(ModelError) -> ObjectModel {
+        try ModelLoader(checkCondition: IndexCondition.problem).parse(Array(xml.utf8), file: file)
     }
 
     /// The problems of a model that is refused.
     static func problems(_ entities: String) -> [String] {
         do throws(ModelError) {
             let file = CoreDataModelFile(contents: "contents", name: "Shop", version: "1")
-            _ = try ObjectModel.parse(Array(xml(entities).utf8), file: file)
+            _ = try parse(xml(entities), file)
             return []
         } catch {
             return error.problems.map(\.description)

@@ -13,15 +13,11 @@ protocol RecordFormat: Sendable {
     var takesNumbersForTexts: Bool { get }
 
     /// Decodes a value of JSON.
-    ///
-    /// - Throws: ``DecodeError``.
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet
 
     /// Decodes a record without a value: a tombstone of a log that is compacted.
-    ///
-    /// - Throws: ``DecodeError``.
     func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet
 }
 

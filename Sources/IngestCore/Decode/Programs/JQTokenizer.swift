@@ -35,8 +35,6 @@ struct JQTokenizer {
     private(set) var literals: Set<String> = []
 
     /// Checks a program.
-    ///
-    /// - Throws: ``Refusal``.
     init(_ program: String) throws(Refusal) {
         bytes = Array(program.utf8)
         while position < bytes.count { try next() }

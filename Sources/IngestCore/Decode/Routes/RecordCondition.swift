@@ -132,8 +132,6 @@ struct ConditionError: Error {
 }
 
 extension RecordCondition.Comparison {
-    private typealias Scalar = RecordCondition.Scalar
-
     fileprivate func holds(for record: JSONValue) -> Bool {
         let values = right.values(in: record, folded: isCaseInsensitive)
         guard let value = left.values(in: record, folded: isCaseInsensitive).first, let other = values.first else {

@@ -46,7 +46,6 @@ struct RouteExpression: Sendable {
     /// Reads an expression.
     ///
     /// - Parameter isSplit: whether it is about an element of a split.
-    /// - Throws: ``ExpressionError``.
     init(_ source: String, isSplit: Bool = false) throws(ExpressionError) {
         self.source = source
         if source.isEmpty { throw ExpressionError("an expression is empty") }

@@ -50,7 +50,6 @@ struct RouteSplit {
     /// - Parameters:
     ///   - parent: the entity of the object around the elements.
     ///   - zone: the zone of dates without an offset.
-    /// - Throws: ``RouteError``.
     init(
         _ split: SplitConfiguration, parent: Entity, model: ObjectModel, place: String, zone: String? = nil
     ) throws(RouteError) {

@@ -17,7 +17,6 @@ struct DatePattern: Sendable {
     /// Reads a pattern.
     ///
     /// - Parameter zone: the name of the zone of dates without an offset, such as `Europe/Berlin`; UTC when nil.
-    /// - Throws: ``ExpressionError``.
     init(_ text: String, zone: String?) throws(ExpressionError) {
         self.text = text
         fields = try Self.fields(text)

@@ -14,7 +14,8 @@ struct ModelTarget: FuzzTarget {
 struct CoreDataTarget: FuzzTarget {
     func take(_ bytes: UnsafeRawBufferPointer) throws {
         let file = CoreDataModelFile(contents: "fuzz.xcdatamodel/contents", name: "fuzz", version: "1")
-        try ModelPromises.check { try ObjectModel.parse([UInt8](bytes), file: file) }
+        let loader = ModelLoader(checkCondition: IndexCondition.problem)
+        try ModelPromises.check { try loader.parse([UInt8](bytes), file: file) }
     }
 }
 

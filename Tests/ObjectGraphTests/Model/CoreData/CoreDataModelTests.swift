@@ -277,7 +277,7 @@ import Testing
         let bundle = folder.path("Shop.xcdatamodeld")
         // Without a current version it is the first.
         #expect(try ObjectModel.load(path: bundle).entities[0].name == "A")
-        #expect(try ObjectModel.loadVersions(path: bundle).map(\.version) == ["1", "9", "10"])
+        #expect(CoreDataModelFile.versions(of: bundle).map(\.version) == ["1", "9", "10"])
         func setCurrent(_ name: String) throws {
             let list =
                 "<plist version=\"1.0\"><dict><key>_XCCurrentVersionName</key><string>\(name)</string></dict></plist>"

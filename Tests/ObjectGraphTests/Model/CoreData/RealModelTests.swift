@@ -34,7 +34,7 @@ import Testing
     /// Each version with rows migrates to the next, in place and by a copy, to the same store.
     @Test(arguments: CoreDataModels.realBundles)
     func `every version migrates to the next`(bundle: String) throws {
-        let versions = try ObjectModel.loadVersions(path: bundle)
+        let versions = try CoreDataModelFile.versions(of: bundle).map { try ObjectModel.load(path: $0.contents) }
         for (old, new) in zip(versions, versions.dropFirst()) {
             let label = "\(bundle): \(old.version) → \(new.version)"
             let refused = ModelDifference(from: old, to: new).refusals
