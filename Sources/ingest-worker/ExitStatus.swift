@@ -23,7 +23,7 @@ enum ExitStatus {
         case let error as KafkaError: kafkaCode(error)
         case let error as RebuildError: error.code == .foreign ? configuration : badData
         case let error as TopicReplayError: [.gone, .unreadable].contains(error.code) ? badData : configuration
-        case is RetryBudget.Spent: tryAgain
+        case is RetryBudget.Spent, is OutputError: tryAgain
         case let error as ExaminationError: error.code == .topic ? configuration : unavailable
         case let error as DecodeError: error.isRetriable ? tryAgain : badData
         case is RecordFileError, is InferenceError, is IngestPipeline.Halt: badData

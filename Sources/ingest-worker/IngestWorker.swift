@@ -41,6 +41,7 @@ struct IngestWorker: AsyncParsableCommand {
                 nonisolated(unsafe) var blocking = command
                 try await BlockingThread.run(named: "command") { try blocking.run() }
             }
+            try Console.checkOutput()
         } catch {
             let code = ExitStatus.code(of: error)
             // The parser formats its own errors, help and version included.

@@ -94,10 +94,10 @@ struct MigrateCommand: ParsableCommand {
     /// Lets the console show the migration, or says why it cannot: the migration goes on without it.
     private func console(
         _ configuration: WorkerConfiguration, _ model: ObjectModel, _ progress: ProgressPrinter
-    ) -> MigrationConsole? {
+    ) -> WorkConsole? {
         guard configuration.http.enabled else { return nil }
-        let console = MigrationConsole(
-            configuration: configuration, model: model, logger: options.logger(configuration))
+        let console = WorkConsole(
+            .migration, configuration: configuration, model: model, logger: options.logger(configuration))
         do {
             progress.note("http://\(configuration.http.host):\(try console.listen())")
             return console

@@ -51,7 +51,7 @@ final class ProgressPrinter: Sendable {
     /// Writes a line to standard error that stays.
     func note(_ text: String) {
         state.withLock { state in
-            if state.hasDrawn, !state.isFinished { Self.write("\r\u{1B}[K") }
+            if state.hasDrawn, !state.isFinished { Console.draw("\r\u{1B}[K") }
             Console.note(text)
         }
     }
@@ -62,7 +62,7 @@ final class ProgressPrinter: Sendable {
         state.withLock { state in
             state.look = nil
             state.isFinished = true
-            if state.hasDrawn { Self.write("\r\u{1B}[K") }
+            if state.hasDrawn { Console.draw("\r\u{1B}[K") }
         }
     }
 
@@ -75,11 +75,9 @@ final class ProgressPrinter: Sendable {
             guard !state.isFinished, let line = state.meter.line(at: now) else { return }
             guard isTerminal else { return Console.note(line) }
             state.hasDrawn = true
-            Self.write("\r\u{1B}[K\(line.prefix(Terminal.errors.size.columns - 1))")
+            Console.draw("\r\u{1B}[K\(line.prefix(Terminal.errors.size.columns - 1))")
         }
     }
-
-    private static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 }
 
 extension ProgressPrinter {

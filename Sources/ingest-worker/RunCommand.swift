@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import IngestCore
+import Logging
 import ObjectGraph
 
 struct RunCommand: AsyncParsableCommand {
@@ -41,13 +42,24 @@ struct RunCommand: AsyncParsableCommand {
         hooks.readConfiguration = options.reading
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
+        // One for the process: the worker that rebuilds a store ends before the one that reads into it starts.
+        hooks.notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        guard let notifier = hooks.notifier else { return try await run(configuration, model, logger, hooks) }
+        try await notifier.whileRunning { try await run(configuration, model, logger, hooks) }
+    }
+
+    private func run(
+        _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ hooks: WorkerRuntime.Hooks
+    ) async throws {
         if rebuild {
+            var hooks = hooks
             hooks.onRebuildStep = Self.dieWhereATestSays
             let rebuild = try StoreRebuild(
                 configuration: configuration, model: model, logger: logger, hooks: hooks, allowsPartial: allowPartial)
             if try await rebuild.run() == .stopped { return }
         }
-        let runtime = try WorkerRuntime(configuration: configuration, model: model, logger: logger, hooks: hooks)
+        let runtime = try await WorkerRuntime.open(
+            configuration: configuration, model: model, logger: logger, hooks: hooks)
         logger.info(
             "worker starts",
             metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.storePlace)"])

@@ -3,7 +3,6 @@ import Foundation
 import IngestCore
 import Logging
 import ObjectGraph
-import Synchronization
 
 /// The options that every command takes.
 struct SharedOptions: ParsableArguments {
@@ -88,46 +87,4 @@ extension Timestamp {
         if let time = microseconds(text) { return time }
         throw ValidationError("\(option) takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
     }
-}
-
-/// Standard output and error as a command uses them.
-enum Console {
-    private struct Notes {
-        var redactor = SecretRedactor([])
-        /// Where standard error is a stream of JSON lines.
-        var logger: Logger?
-    }
-
-    private static let notes = Mutex(Notes())
-
-    /// Keeps secrets out of what is noted from now on, and gives notes the form of log lines where these are JSON.
-    static func begin(_ configuration: WorkerConfiguration) {
-        notes.withLock { notes in
-            notes.redactor = SecretRedactor(configuration.secretValues)
-            notes.logger = nil
-            if configuration.log.format == .json {
-                var log = configuration.log
-                log.level = .trace
-                notes.logger = Logger(
-                    label: "ingest-worker",
-                    factory: StructuredLogHandler.factory(log, secretValues: configuration.secretValues))
-            }
-        }
-    }
-
-    static func print(_ text: String) { write(text + "\n") }
-
-    /// Where nobody reads any more, or the disk under a log is full, the work goes on.
-    static func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
-
-    /// Writes a line to standard error, whatever the level of the log.
-    static func note(_ text: String, level: Logger.Level = .notice) {
-        let notes = notes.withLock { $0 }
-        if let logger = notes.logger { return logger.log(level: level, "\(text)") }
-        let text = notes.redactor.redacted(text)
-        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
-    }
-
-    /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
-    static var isTerminal: Bool { Terminal.errors.isPresent && notes.withLock { $0.logger == nil } }
 }

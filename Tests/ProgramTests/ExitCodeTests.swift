@@ -74,6 +74,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [["dead-letters", "export"], ["verify", "--dump"], ["fetch", "Chat"], ["model", "yaml"]])
+    func `output that is not written whole ends a command with 75 and the reason`(_ command: [String]) throws {
+        let words = [Program.url.path] + command + ["--set", "store.path=\(try workspace.sampleStore())"]
+        let quoted = words.map { "'\($0)'" }.joined(separator: " ")
+        func run(_ output: String) throws -> String {
+            try Foreign.run("sh", ["-c", "\(quoted) 2>&1 >\(output); echo \"status $?\""])
+        }
+        let full = try run("/dev/full")
+        let line = "ingest-worker: Standard output is incomplete: No space left on device. "
+        #expect(full.contains(line) && full.hasSuffix("[output.incomplete]\nstatus 75\n"), "\(full)")
+        let file = workspace.path("out")
+        #expect(try run(file).hasSuffix("status 0\n"))
+        #expect(try String(contentsOfFile: file, encoding: .utf8).isEmpty == false)
+    }
+
     @Test func `a replay that is interrupted ends with 75, and the same command completes it`() throws {
         let lines = (0..<60_000).map { "{\"type\":\"member.created\",\"data\":{\"id\":\"u\($0)\",\"name\":\"Ann\"}}" }
         let file = try workspace.write(lines.joined(separator: "\n"), to: "members.jsonl")

@@ -24,6 +24,48 @@ import Testing
         #expect(manager.heard("STOPPING=1") == 1)
     }
 
+    @Test func `a worker that verifies its store asks for time before it says that it runs`() throws {
+        let workspace = try Workspace()
+        let manager = try Manager(workspace.path("notify"))
+        let store = try workspace.sampleStore()
+        try workspace.write("store.io\n", to: "store.sqlite-suspect")
+        let program = try Program(
+            [
+                "run", "--set", "store.path=\(store)", "--set", "topics=events", "--set",
+                "kafka.bootstrap.servers=127.0.0.1:1", "--set", "http.port=0", "--set", "notifications.topic=null",
+            ], environment: ["NOTIFY_SOCKET": workspace.path("notify")])
+        try program.wait(for: "the worker") { manager.heard("READY=1") == 1 }
+        let before = manager.lines.prefix { $0 != "READY=1" }
+        #expect(before.first == "EXTEND_TIMEOUT_USEC=60000000", "\(manager.lines)")
+        #expect(before.contains { $0.hasPrefix("STATUS=Starting: verifying the store") }, "\(manager.lines)")
+        #expect(!FileManager.default.fileExists(atPath: store + "-suspect"))
+        program.send(SIGTERM)
+        #expect(try program.wait().status == 0)
+    }
+
+    @Test func `a rebuild and the worker after it are one service`() throws {
+        let rebuild = try RebuildTests()
+        let manager = try Manager(rebuild.workspace.path("notify"))
+        let count = try rebuild.send(300, seed: 1)
+        let replayed = try Program.run(["replay", "--topic", rebuild.topic] + rebuild.arguments())
+        try #require(replayed.status == 0, "\(replayed.errors)")
+        let old = rebuild.identity(rebuild.store)
+        let program = try Program(
+            ["run", "--rebuild"] + rebuild.arguments(),
+            environment: ["NOTIFY_SOCKET": rebuild.workspace.path("notify"), "WATCHDOG_USEC": "400000"])
+        try program.wait(for: "the new store") {
+            rebuild.identity(rebuild.store) != old && rebuild.position(rebuild.store) == count
+        }
+        try program.wait(for: "readiness") { try program.get("/readyz")?.status == 200 }
+        let signs = manager.heard("WATCHDOG=1")
+        try program.wait(for: "signs of life of the worker") { manager.heard("WATCHDOG=1") > signs + 2 }
+        // At STOPPING=1 systemd would kill the worker that goes on.
+        #expect(manager.heard("READY=1") == 1 && manager.heard("STOPPING=1") == 0, "\(manager.lines)")
+        program.send(SIGTERM)
+        #expect(try program.wait().status == 0)
+        #expect(manager.heard("STOPPING=1") == 1)
+    }
+
     /// The manager's end of the socket.
     private final class Manager {
         private let descriptor: Int32

@@ -120,11 +120,14 @@ extension Store {
 
     /// Verifies the whole store where its storage failed, and takes the mark away where it is not damaged.
     ///
+    /// - Parameter progress: takes each check before it begins, and again after each slice.
     /// - Throws: ``StoreError`` with code `store.corrupt` where it is.
-    func verifyIfNeeded() throws(StoreError) {
+    package func verifyIfNeeded(progress: (VerificationStep) -> Void = { _ in }) throws(StoreError) {
         guard needsVerification else { return }
         let report: VerificationReport
-        do { report = try verify() } catch { throw StoreError(error, action: "verify the store after a failed disk") }
+        do { report = try verify(.ofOneSnapshot, progress: progress) } catch {
+            throw StoreError(error, action: "verify the store after a failed disk")
+        }
         if report.isDamaged {
             throw StoreError(
                 .corrupt, "After a failure of its disk the store has \(report.damageNumber)",

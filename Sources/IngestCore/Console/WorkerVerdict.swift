@@ -44,14 +44,34 @@ package struct WorkerVerdict: Sendable, Equatable {
         package var lagSeconds: Double?
         /// Dead letters in the store.
         package var deadLetters: Int
+        /// Whether each assigned partition is at fault.
+        package var hasOnlyFaults: Bool
 
         package init(
-            recordsPerSecond: Double? = nil, lag: Int? = nil, lagSeconds: Double? = nil, deadLetters: Int = 0
+            recordsPerSecond: Double? = nil, lag: Int? = nil, lagSeconds: Double? = nil, deadLetters: Int = 0,
+            hasOnlyFaults: Bool = false
         ) {
             self.recordsPerSecond = recordsPerSecond
             self.lag = lag
             self.lagSeconds = lagSeconds
             self.deadLetters = deadLetters
+            self.hasOnlyFaults = hasOnlyFaults
+        }
+
+        /// Takes the figures of a worker.
+        init(
+            _ metrics: WorkerMetrics, faults: [HealthState.PartitionFault], recordsPerSecond: Double?,
+            deadLetters: Int = 0
+        ) {
+            // An assigned partition has a series, also while its lag is not known.
+            let assigned = metrics.consumerLag.sorted.map { ($0.values[0], Int32($0.values[1]) ?? -1) }
+            self.init(
+                recordsPerSecond: recordsPerSecond, lag: metrics.lag, lagSeconds: metrics.lagSeconds,
+                deadLetters: deadLetters,
+                hasOnlyFaults: !faults.isEmpty
+                    && assigned.allSatisfy { topic, partition in
+                        faults.contains { $0.concerns(topic: topic, partition: partition) }
+                    })
         }
     }
 
@@ -63,30 +83,35 @@ package struct WorkerVerdict: Sendable, Equatable {
     package let attention: [Attention]
 
     /// The thing that keeps the worker from reading, or nil where it reads.
-    package var stop: Attention? { state == .stopped ? attention.first { Self.stopping.contains($0.check) } : nil }
+    package let stop: Attention?
 
     /// Judges the checks of readiness.
     package init(_ checks: [HealthCheck], _ figures: Figures) {
         let failed = checks.filter { !$0.isOK }
         let names = Set(failed.map(\.name))
         attention =
-            failed.filter { !Self.passing.contains($0.name) && StoreWork.Kind(rawValue: $0.name) == nil }
-            .filter { check in Self.causes[check.name].map { !names.contains($0) } ?? true }.map(Self.attention)
+            failed.filter { !Self.passing.contains($0.name) && StoreWork.Kind(check: $0.name) == nil }
+            .filter { check in Self.causes[check.name].map { !names.contains($0) } ?? true }
+            .map { Self.attention($0, figures) }
             + Self.kept(figures.deadLetters)
+        let cause = attention.first {
+            Self.stopping.contains($0.check) || figures.hasOnlyFaults && $0.check == Self.partitions
+        }
         if let end = failed.first(where: { $0.name == "shutdown" }) {
             (state, sentence) = (.stopping, "Stopping: \(end.reason ?? "the worker ends").")
         } else if let start = failed.first(where: { $0.name == "startup" }) {
             (state, sentence) = (.starting, "Starting: \(start.reason ?? "not ready yet").")
-        } else if let stop = attention.first(where: { Self.stopping.contains($0.check) }) {
-            (state, sentence) = (.stopped, "Stopped: \(Self.cause(stop)). \(stop.remedy)")
+        } else if let cause {
+            (state, sentence) = (.stopped, "Stopped: \(Self.words(of: cause)). \(cause.remedy)")
         } else if let fault = attention.first(where: { $0.check != Self.deadLettersKept }) {
             (state, sentence) = (.degraded, "Running, but \(fault.title): \(fault.reason).")
-        } else if let work = failed.first(where: { StoreWork.Kind(rawValue: $0.name) != nil }) {
-            let title = StoreWork.Kind(rawValue: work.name)?.title ?? work.name
+        } else if let work = failed.first(where: { StoreWork.Kind(check: $0.name) != nil }) {
+            let title = StoreWork.Kind(check: work.name)?.title ?? work.name
             (state, sentence) = (.working, "\(title): \(work.reason ?? "no progress is known").")
         } else {
             (state, sentence) = Self.healthy(figures)
         }
+        stop = state == .stopped ? cause : nil
     }
 
     /// The checks of the start and the end.
@@ -97,6 +122,8 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static let stopping: Set = [
         "store", "loop", "broker", "group", "assignment", "outbox", "decoding", "halted", withoutWorker,
     ]
+    /// The check of partitions. Where each of them is at fault, nothing is read.
+    private static let partitions = "partitions"
     /// The check of a console that serves a store without a worker.
     static let withoutWorker = "worker"
     /// The checks that fail because another one does, and pass again with it.
@@ -105,10 +132,10 @@ package struct WorkerVerdict: Sendable, Equatable {
     ]
     private static let deadLettersKept = "deadLettersKept"
     /// The checks that fail for many reasons: the sentence names the one.
-    private static let manifold: Set = ["store", "decoding", "halted"]
+    private static let manifold: Set = ["store", "decoding", partitions, "halted"]
 
-    private static func cause(_ stop: Attention) -> String {
-        manifold.contains(stop.check) ? "\(stop.title): \(stop.reason)" : stop.title
+    private static func words(of cause: Attention) -> String {
+        manifold.contains(cause.check) ? "\(cause.title): \(cause.reason)" : cause.title
     }
 
     private static func healthy(_ figures: Figures) -> (State, String) {
@@ -138,8 +165,9 @@ package struct WorkerVerdict: Sendable, Equatable {
         ]
     }
 
-    private static func attention(_ check: HealthCheck) -> Attention {
-        let (title, remedy) = words[check.name] ?? ("\(check.name) fails", "The log has more.")
+    private static func attention(_ check: HealthCheck, _ figures: Figures) -> Attention {
+        var (title, remedy) = words[check.name] ?? ("\(check.name) fails", "The log has more.")
+        if check.name == partitions, figures.hasOnlyFaults { title = "no partition is read" }
         var reason = check.reason ?? "no reason is known"
         if reason.hasSuffix(".") { reason.removeLast() }
         return Attention(check: check.name, title: title, reason: reason, remedy: remedy)
@@ -169,7 +197,7 @@ package struct WorkerVerdict: Sendable, Equatable {
         "assignment": (
             "configured partitions are missing", "Make the topics, or correct kafka.partitions."
         ),
-        "partitions": (
+        partitions: (
             "some partitions are not read",
             "Each has its reason in the table of partitions. Make a missing topic. For a lost position, restart once "
                 + "with kafka.onPositionLost=earliest or latest."

@@ -232,9 +232,9 @@ package struct HealthState: Sendable {
         func failure(_ condition: Condition) -> String? {
             condition.failure(at: time, afterSeconds: rules.waitingSeconds)
         }
-        let work = work(at: time).map { HealthCheck($0.kind.rawValue, failure: $0.phrase) }
-        // A migration is the whole work of its command: nothing else is open.
-        if let work, rules.work == .migration { return [work] }
+        let work = work(at: time).map { HealthCheck($0.kind.check, failure: $0.phrase) }
+        // Nothing else is open yet. Only a worker that rebuilds has more to say.
+        if let work, rules.work != .rebuild { return [work] }
         var checks = [
             HealthCheck("startup", failure: startingStep),
             HealthCheck("store", failure: failure(store)),
@@ -315,6 +315,11 @@ package struct HealthState: Sendable {
         package let state: State
         /// The reason.
         package let reason: String
+
+        /// Whether a partition is at fault, or its whole topic.
+        func concerns(topic: String, partition: Int32) -> Bool {
+            self.topic == topic && (self.partition == partition || self.partition < 0)
+        }
     }
 
     /// The partitions that are not read, each with its gravest fault, in the order of topics and numbers.

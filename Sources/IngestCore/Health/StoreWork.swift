@@ -2,18 +2,30 @@ import ObjectGraph
 
 /// A long work on the store that a worker or a command has to end first.
 package struct StoreWork: Sendable, Equatable {
-    /// The kinds of work, and the checks of readiness that fail until they end; the raw values are stable.
-    package enum Kind: String, Sendable {
+    /// The kinds of work; the raw values are stable.
+    package enum Kind: String, Sendable, CaseIterable {
         /// The store becomes one of another model.
         case migration
         /// A new store is built from the topics, to take the old one's place.
         case rebuild
+        /// The whole store is verified, since its disk failed.
+        case verification
+
+        /// The kind whose check of readiness has a name, or nil.
+        init?(check: String) {
+            guard let kind = Self.allCases.first(where: { $0.check == check }) else { return nil }
+            self = kind
+        }
+
+        /// The check of readiness that fails until the work ends. A verification is a part of the start.
+        var check: String { self == .verification ? "startup" : rawValue }
 
         /// The work in words, as a sentence begins.
         var title: String {
             switch self {
             case .migration: "Migrating the store"
             case .rebuild: "Rebuilding the store"
+            case .verification: "Verifying the store"
             }
         }
     }

@@ -44,8 +44,7 @@ struct StatusAnswer {
         WorkerVerdict(
             checks,
             WorkerVerdict.Figures(
-                recordsPerSecond: recordsPerSecond, lag: metrics.lag, lagSeconds: metrics.lagSeconds,
-                deadLetters: figures.deadLetters))
+                metrics, faults: faults, recordsPerSecond: recordsPerSecond, deadLetters: figures.deadLetters))
     }
 
     /// The report as a JSON object.
@@ -94,9 +93,7 @@ struct StatusAnswer {
             let found = lags[[position.topic, "\(position.partition)"]]
             let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
             let seconds = ages[[position.topic, "\(position.partition)"]].flatMap { $0.isNaN ? nil : $0 }
-            let fault = faults.first {
-                $0.topic == position.topic && ($0.partition == position.partition || $0.partition < 0)
-            }
+            let fault = faults.first { $0.concerns(topic: position.topic, partition: position.partition) }
             let isKept = fault == nil && found != nil && stop != nil
             let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : isKept ? "waiting" : "reading")
             let reason = fault?.reason ?? (isKept ? stop?.title : nil)

@@ -4,9 +4,14 @@
 struct ServiceNotices {
     /// How often the manager wants to hear that the worker is alive, or nil where it does not ask.
     let watchdogSeconds: Double?
-    private var isAnnounced = false
+    /// Whether the manager has heard that the worker runs.
+    private(set) var isAnnounced = false
     private var status: String?
     private var lastSign: Double?
+    private var lastExtension: Double?
+
+    /// Each request for more time asks for so much from then on, and comes six times as often.
+    private static let extensionSeconds = 60.0
 
     init(watchdogSeconds: Double?) { self.watchdogSeconds = watchdogSeconds }
 
@@ -14,13 +19,24 @@ struct ServiceNotices {
     var intervalSeconds: Double { min(1, (watchdogSeconds ?? 4) / 4) }
 
     /// Returns the notices that are due; a worker that is not alive gives no sign of life.
-    mutating func due(isAlive: Bool, status: String, at time: Double) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - isReady: whether the worker runs. Until then the manager is asked for more time.
+    ///   - isAlive: whether the worker's loop goes round.
+    ///   - status: the state in one sentence; nil where there is no news.
+    ///   - time: the time of the call.
+    mutating func due(isReady: Bool, isAlive: Bool, status: String?, at time: Double) -> [String] {
         var notices: [String] = []
         if !isAnnounced {
-            isAnnounced = true
-            notices.append("READY=1")
+            if isReady {
+                isAnnounced = true
+                notices.append("READY=1")
+            } else if time - (lastExtension ?? -.infinity) >= Self.extensionSeconds / 6 {
+                lastExtension = time
+                notices.append("EXTEND_TIMEOUT_USEC=\(Int(Self.extensionSeconds * 1_000_000))")
+            }
         }
-        if self.status != status {
+        if let status, self.status != status {
             self.status = status
             // One line is one notice.
             notices.append("STATUS=" + status.split(whereSeparator: \.isNewline).joined(separator: " "))
@@ -33,6 +49,6 @@ struct ServiceNotices {
         return notices
     }
 
-    /// The notice that the worker ends.
+    /// The notice that the process ends.
     static let stopping = "STOPPING=1"
 }

@@ -1,38 +1,74 @@
 import Foundation
-import ServiceLifecycle
+import Synchronization
 
-/// Tells the service manager that the worker runs, how it is, and that it is alive, where the unit has `Type=notify`.
-struct ServiceNotifier: Service {
+/// Tells the service manager that the process runs, how it is, and that it is alive, where the unit has `Type=notify`.
+///
+/// A process has one, for one subject after the other: the verification of a store, a rebuild, the worker.
+package final class ServiceNotifier: Sendable {
+    /// The worker, or the work before it, as the manager sees it.
+    struct Subject: Sendable {
+        /// Whether the worker runs. Until then the manager is asked for more time.
+        var isReady = true
+        /// Whether the worker's loop goes round.
+        var isAlive: @Sendable () -> Bool
+        /// The state in one sentence.
+        var status: @Sendable () -> String
+    }
+
+    private struct State {
+        var notices: ServiceNotices
+        var subject: Subject?
+    }
+
     private let socket: NoticeSocket
-    private let watchdogSeconds: Double?
-    private let isAlive: @Sendable () -> Bool
-    private let status: @Sendable () -> String
+    private let state: Mutex<State>
 
     /// Makes a notifier, or returns nil where no manager listens.
     ///
     /// - Parameter environment: the process's; `NOTIFY_SOCKET` and `WATCHDOG_USEC` are read, as `sd_notify(3)` says.
-    init?(
-        environment: [String: String], isAlive: @escaping @Sendable () -> Bool,
-        status: @escaping @Sendable () -> String
-    ) {
+    package init?(environment: [String: String]) {
         guard let socket = environment["NOTIFY_SOCKET"].flatMap({ NoticeSocket(path: $0) }) else { return nil }
         self.socket = socket
         let isOwn = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         let microseconds = environment["WATCHDOG_USEC"].flatMap { Double($0) }
-        watchdogSeconds = isOwn ? microseconds.map { $0 / 1_000_000 } : nil
-        self.isAlive = isAlive
-        self.status = status
+        let watchdogSeconds = isOwn ? microseconds.map { $0 / 1_000_000 } : nil
+        state = Mutex(State(notices: ServiceNotices(watchdogSeconds: watchdogSeconds)))
     }
 
-    func run() async throws {
-        var notices = ServiceNotices(watchdogSeconds: watchdogSeconds)
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            socket.send(
-                notices.due(isAlive: isAlive(), status: status(), at: HealthMonitor.monotonicSeconds()))
-            let interval = notices.intervalSeconds
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(interval)) }
+    /// Calls `body`, and gives signs of life meanwhile. At its end the manager hears that the process ends.
+    package func whileRunning<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let signs = Task { await giveSigns() }
+        defer {
+            signs.cancel()
+            // Only of a service that runs: a start that fails is no end.
+            if state.withLock({ $0.notices.isAnnounced }) { socket.send([ServiceNotices.stopping]) }
         }
-        socket.send([ServiceNotices.stopping])
+        return try await body()
+    }
+
+    /// Reports another subject from now on, at once. Without one, as between two workers, the process only lives.
+    func tell(of subject: Subject?) {
+        state.withLock { $0.subject = subject }
+        sendDue()
+    }
+
+    private func giveSigns() async {
+        let interval = state.withLock { $0.notices.intervalSeconds }
+        while !Task.isCancelled {
+            sendDue()
+            try? await Task.sleep(for: .seconds(interval))
+        }
+    }
+
+    private func sendDue() {
+        state.withLock { state in
+            let subject = state.subject
+            guard subject != nil || state.notices.isAnnounced else { return }
+            socket.send(
+                state.notices.due(
+                    isReady: subject?.isReady ?? true, isAlive: subject?.isAlive() ?? true, status: subject?.status(),
+                    at: HealthMonitor.monotonicSeconds()))
+        }
     }
 }
 

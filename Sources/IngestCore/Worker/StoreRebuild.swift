@@ -126,7 +126,7 @@ package final class StoreRebuild: Sendable {
     private func build(_ takeover: RebuildTakeover) async throws -> Outcome {
         let runtime: WorkerRuntime
         do {
-            runtime = try WorkerRuntime(
+            runtime = try await WorkerRuntime.open(
                 configuration: buildingConfiguration, model: model, logger: logger, hooks: hooks, takeover: takeover)
         } catch let error as StoreError where error.code == .modelMismatch {
             throw foreign("was begun with another model")

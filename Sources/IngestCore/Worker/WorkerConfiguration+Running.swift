@@ -15,7 +15,7 @@ extension WorkerConfiguration {
     /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`: what kept the worker from its start, or ended
     ///   it.
     public func runWorker(model: ObjectModel, logger: Logger) async throws {
-        let runtime = try WorkerRuntime(configuration: self, model: model, logger: logger)
+        let runtime = try await WorkerRuntime.open(configuration: self, model: model, logger: logger)
         // A task of its own: the cancellation of this one has to reach the worker as a request to end.
         let worker = Task { try await runtime.run(signals: []) }
         try await withTaskCancellationHandler {

@@ -5,6 +5,7 @@ import Logging
 import ObjectGraph
 import ServiceLifecycle
 import Synchronization
+import Tracing
 import UnixSignals
 
 /// The whole worker: consumer, writer, publisher, broker probe and HTTP server, wired from a configuration.
@@ -20,7 +21,10 @@ package final class WorkerRuntime: Sendable {
         package var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
         /// Called after each step of putting a rebuilt store in its place, with the step's name.
         package var onRebuildStep: @Sendable (String) -> Void = { _ in }
-
+        /// Called before each check of a store that is verified since its disk failed, with the check's name.
+        package var onVerification: @Sendable (String) -> Void = { _ in }
+        /// Tells the service manager of the worker; nil where none asks.
+        package var notifier: ServiceNotifier?
         /// Reads the configuration again at SIGHUP; nil leaves the signal to the process.
         package var readConfiguration: (@Sendable () throws -> WorkerConfiguration)?
 
@@ -58,19 +62,36 @@ package final class WorkerRuntime: Sendable {
     /// The store's figures as `/status` has read them last.
     private let figures = Mutex(StoreFigures())
 
-    /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
+    /// Opens the store, takes its lease and prepares everything; nothing is consumed yet. It may take hours: a store
+    /// whose disk failed is verified first.
     ///
     /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`.
-    package convenience init(
+    package static func open(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()
-    ) throws {
-        try self.init(configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: nil)
+    ) async throws -> WorkerRuntime {
+        try await open(configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: nil)
     }
 
     /// Makes a worker that builds a store to replace another where there is a takeover.
-    init(
+    static func open(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks,
         takeover: RebuildTakeover?
+    ) async throws -> WorkerRuntime {
+        // The parts of the worker look for the tracer of this task.
+        let tracer = InstrumentationSystem.tracer
+        // A verification has an HTTP server, whose tasks need the thread of this one.
+        return try await DispatchQueue(label: "start").run {
+            try withTracer(tracer) {
+                try WorkerRuntime(
+                    configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: takeover)
+            }
+        }
+    }
+
+    /// Blocks its thread. A program calls `open`.
+    init(
+        configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks(),
+        takeover: RebuildTakeover? = nil
     ) throws {
         self.takeover = takeover
         self.configuration = configuration
@@ -89,7 +110,8 @@ package final class WorkerRuntime: Sendable {
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         store = try configuration.openStore(model: model, takeover: takeover)
         sampler = ConsoleSampler(metrics, census: DeadLetterCensus(store, metrics.deadLettersKept))
-        try configuration.check(store, health, logger)
+        try configuration.checkPartitions(of: store)
+        try configuration.verifySuspect(store, hooks, logger)
         writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)
         health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
@@ -127,6 +149,8 @@ package final class WorkerRuntime: Sendable {
     /// - Throws: what made it fail.
     package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         var result = Result<Void, any Error>.success(())
+        hooks.notifier?.tell(of: subject)
+        defer { hooks.notifier?.tell(of: nil) }
         let control = openControl()
         do {
             let group = services(signals, control)
@@ -156,7 +180,6 @@ package final class WorkerRuntime: Sendable {
     private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
         var services: [any Service] = []
         if configuration.http.enabled { services += [httpServer(), sampler] }
-        if let notifier { services.append(notifier) }
         if let reloader { services.append(reloader) }
         if let control {
             services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
@@ -187,12 +210,12 @@ package final class WorkerRuntime: Sendable {
         }
     }
 
-    /// Tells the service manager how the worker is, or nil where none asks.
-    private var notifier: ServiceNotifier? {
-        ServiceNotifier(environment: ProcessInfo.processInfo.environment) { [health] in
-            health.liveness().allSatisfy(\.isOK)
-        } status: { [health, metrics, sampler] in
-            let figures = WorkerVerdict.Figures(recordsPerSecond: sampler.recordsPerSecond, lag: metrics.lag)
+    /// The worker as a service manager sees it.
+    private var subject: ServiceNotifier.Subject {
+        ServiceNotifier.Subject(isAlive: { [health] in health.liveness().allSatisfy(\.isOK) }) {
+            [health, metrics, sampler] in
+            let figures = WorkerVerdict.Figures(
+                metrics, faults: health.partitionFaults(), recordsPerSecond: sampler.recordsPerSecond)
             return WorkerVerdict(health.readiness(), figures).sentence
         }
     }
@@ -317,15 +340,6 @@ extension WorkerConfiguration {
             options.builtWith = takeover.contentMark
         }
         return try openStore(model: model, options: options)
-    }
-
-    /// Reports a store that has to be verified first, and refuses one of other partitions.
-    fileprivate func check(_ store: Store, _ health: HealthMonitor, _ logger: Logger) throws {
-        if store.needsVerification {
-            logger.warning("the disk failed under the store: it is verified before anything is written")
-            health.report(.starting(step: "verifying the store"))
-        }
-        try checkPartitions(of: store)
     }
 
     /// Makes the cursor of the notifications known to the store, so that no purge passes undelivered transactions.

@@ -50,7 +50,8 @@ struct DemoCommand: AsyncParsableCommand {
         var hooks = WorkerRuntime.Hooks()
         hooks.onDeadLetter = { _, code, _ in tally.noteDeadLetter(code) }
         hooks.onHTTPBound = { tally.noteHTTP(port: $0) }
-        let runtime = try WorkerRuntime(configuration: configuration, model: model, logger: logger, hooks: hooks)
+        let runtime = try await WorkerRuntime.open(
+            configuration: configuration, model: model, logger: logger, hooks: hooks)
         let script = DemoScript(
             broker: broker.bootstrapServers, runtime: runtime, tally: tally, seconds: seconds, rate: rate,
             notificationTopic: Self.notificationTopic)

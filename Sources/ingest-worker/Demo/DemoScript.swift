@@ -74,7 +74,7 @@ struct DemoScript {
             if Console.isTerminal {
                 let up = lineCount > 0 ? "\u{1B}[\(lineCount)A" : ""
                 let text = lines.map { "\u{1B}[2K\($0)\n" }.joined()
-                FileHandle.standardError.write(Data((up + text).utf8))
+                Console.draw(up + text)
                 lineCount = lines.count
                 try? await Task.sleep(for: .milliseconds(250))
             } else {

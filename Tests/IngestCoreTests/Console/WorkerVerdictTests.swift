@@ -1,3 +1,4 @@
+import KafkaClient
 import Testing
 
 @testable import IngestCore
@@ -9,12 +10,18 @@ import Testing
 
     private func verdict(
         failing name: String? = nil, _ reason: String = "why", rate: Double? = nil, lag: Int? = nil,
-        lagSeconds: Double? = nil, deadLetters: Int = 0
+        lagSeconds: Double? = nil, deadLetters: Int = 0, hasOnlyFaults: Bool = false
     ) -> WorkerVerdict {
         let checks = Self.sound.filter { $0.name != name } + (name.map { [HealthCheck($0, failure: reason)] } ?? [])
         return WorkerVerdict(
             checks,
-            WorkerVerdict.Figures(recordsPerSecond: rate, lag: lag, lagSeconds: lagSeconds, deadLetters: deadLetters))
+            WorkerVerdict.Figures(
+                recordsPerSecond: rate, lag: lag, lagSeconds: lagSeconds, deadLetters: deadLetters,
+                hasOnlyFaults: hasOnlyFaults))
+    }
+
+    private static func fault(_ partition: Int32, topic: String = "t") -> HealthState.PartitionFault {
+        HealthState.PartitionFault(topic: topic, partition: partition, state: .halted, reason: "poison")
     }
 
     @Test func `a worker that reads says its rate and its lag`() {
@@ -87,6 +94,34 @@ import Testing
         let found = verdict(failing: "partitions", "t/0 halted: poison", rate: 10)
         #expect(found.state == .degraded)
         #expect(found.sentence == "Running, but some partitions are not read: t/0 halted: poison.")
+    }
+
+    @Test func `a worker none of whose partitions is read has stopped`() {
+        let found = verdict(failing: "partitions", "t/0 halted: poison", hasOnlyFaults: true)
+        #expect(found.state == .stopped)
+        #expect(found.sentence.hasPrefix("Stopped: no partition is read: t/0 halted: poison. Each has its reason"))
+        #expect(found.attention.map(\.title) == ["no partition is read"])
+        #expect(found.stop == found.attention.first)
+        // Another check tells more.
+        let checks = ["broker", "partitions"].map { HealthCheck($0, failure: "why") }
+        let away = WorkerVerdict(checks, WorkerVerdict.Figures(hasOnlyFaults: true))
+        #expect(away.sentence.hasPrefix("Stopped: no broker answers."))
+    }
+
+    /// Faults of a worker with the partitions t/0 and t/1, and whether nothing is read.
+    private static let faults: [([HealthState.PartitionFault], Bool)] = [
+        ([], false), ([fault(0)], false), ([fault(0), fault(1, topic: "other")], false), ([fault(0), fault(1)], true),
+        ([fault(-1)], true),
+    ]
+
+    @Test(arguments: faults)
+    func `only faults of all assigned partitions leave nothing to read`(
+        _ faults: [HealthState.PartitionFault], _ hasOnlyFaults: Bool
+    ) {
+        let metrics = WorkerMetrics(version: "v", librdkafka: "v", sqlite: "v")
+        for number: Int32 in [0, 1] { metrics.setLag(nil, of: TopicPartition("t", number)) }
+        let figures = WorkerVerdict.Figures(metrics, faults: faults, recordsPerSecond: nil)
+        #expect(figures.hasOnlyFaults == hasOnlyFaults)
     }
 
     @Test func `the start and the end are no faults`() {

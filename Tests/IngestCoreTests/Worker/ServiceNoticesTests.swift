@@ -6,27 +6,48 @@ import Testing
 @Suite struct ServiceNoticesTests {
     @Test func `a worker announces itself once and tells each new status once`() {
         var notices = ServiceNotices(watchdogSeconds: nil)
-        #expect(notices.due(isAlive: true, status: "Starting.", at: 0) == ["READY=1", "STATUS=Starting."])
-        #expect(notices.due(isAlive: true, status: "Starting.", at: 1) == [])
-        #expect(notices.due(isAlive: true, status: "Stopped:\nthe disk", at: 2) == ["STATUS=Stopped: the disk"])
+        #expect(
+            notices.due(isReady: true, isAlive: true, status: "Starting.", at: 0) == ["READY=1", "STATUS=Starting."])
+        #expect(notices.due(isReady: true, isAlive: true, status: "Starting.", at: 1) == [])
+        #expect(
+            notices.due(isReady: true, isAlive: true, status: "Stopped:\nthe disk", at: 2) == [
+                "STATUS=Stopped: the disk"
+            ])
+    }
+
+    @Test func `until the worker runs the manager is asked for more time, well before that is over`() {
+        var notices = ServiceNotices(watchdogSeconds: nil)
+        #expect(
+            notices.due(isReady: false, isAlive: true, status: "Verifying.", at: 0)
+                == ["EXTEND_TIMEOUT_USEC=60000000", "STATUS=Verifying."])
+        var asked = 0.0
+        for time in stride(from: 1.0, to: 300, by: 1) {
+            if notices.due(isReady: false, isAlive: true, status: nil, at: time).isEmpty { continue }
+            #expect(time - asked < 30)
+            asked = time
+        }
+        #expect(asked > 280)
+        #expect(notices.due(isReady: true, isAlive: true, status: nil, at: 301) == ["READY=1"])
+        // Nobody asks for time on behalf of a service that runs.
+        #expect(notices.due(isReady: false, isAlive: true, status: nil, at: 400) == [])
     }
 
     @Test func `a live worker gives a sign in each half of the watchdog's time and a hung one gives none`() {
         var notices = ServiceNotices(watchdogSeconds: 30)
-        #expect(notices.due(isAlive: true, status: "", at: 100).contains("WATCHDOG=1"))
-        #expect(notices.due(isAlive: true, status: "", at: 114.9) == [])
-        #expect(notices.due(isAlive: true, status: "", at: 115) == ["WATCHDOG=1"])
+        #expect(notices.due(isReady: true, isAlive: true, status: "", at: 100).contains("WATCHDOG=1"))
+        #expect(notices.due(isReady: true, isAlive: true, status: "", at: 114.9) == [])
+        #expect(notices.due(isReady: true, isAlive: true, status: "", at: 115) == ["WATCHDOG=1"])
         for time in stride(from: 116.0, to: 200, by: 1) {
-            #expect(notices.due(isAlive: false, status: "", at: time) == [])
+            #expect(notices.due(isReady: true, isAlive: false, status: "", at: time) == [])
         }
-        #expect(notices.due(isAlive: true, status: "", at: 200) == ["WATCHDOG=1"])
+        #expect(notices.due(isReady: true, isAlive: true, status: "", at: 200) == ["WATCHDOG=1"])
     }
 
     @Test(arguments: [0.1, 1, 10, 3600]) func `signs come in time for any watchdog`(_ seconds: Double) {
         var notices = ServiceNotices(watchdogSeconds: seconds)
         var (time, last) = (0.0, 0.0)
         for _ in 0..<200 {
-            if notices.due(isAlive: true, status: "", at: time).contains("WATCHDOG=1") {
+            if notices.due(isReady: true, isAlive: true, status: "", at: time).contains("WATCHDOG=1") {
                 #expect(time - last <= seconds)
                 last = time
             }

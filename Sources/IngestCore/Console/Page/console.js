@@ -59,7 +59,7 @@ function showWork(work) {
   bar.hidden = !work;
   if (work?.share != null) bar.value = work.share; else bar.removeAttribute("value");
   const wasMigrating = isMigrating;
-  isMigrating = work?.kind === "migration";
+  isMigrating = ["migration", "verification"].includes(work?.kind);
   document.body.classList.toggle("migrating", isMigrating);
   element("migrating").hidden = !isMigrating;
   // What the view asked for in vain is there again.

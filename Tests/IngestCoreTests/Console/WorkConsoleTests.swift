@@ -6,13 +6,13 @@ import Testing
 @testable import IngestCore
 
 /// The server of `migrate`: it answers as a worker does that is not ready, and never reads the store meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct MigrationConsoleTests {
+@Suite(.timeLimit(.minutes(1))) struct WorkConsoleTests {
     private func listening(
         _ configuration: WorkerConfiguration, _ model: ObjectModel
-    ) async throws -> (console: MigrationConsole, port: Int) {
+    ) async throws -> (console: WorkConsole, port: Int) {
         // It blocks its thread until the server listens: not one of the few that run the server's tasks.
         try await DispatchQueue(label: "migration").run {
-            let console = MigrationConsole(configuration: configuration, model: model, logger: .silent)
+            let console = WorkConsole(.migration, configuration: configuration, model: model, logger: .silent)
             return (console, try console.listen())
         }
     }

@@ -4,10 +4,16 @@ import Logging
 import ObjectGraph
 import Synchronization
 
-/// Answers while a command migrates the store: probes, metrics, `/status` and the page of the console.
+/// Answers while the store is migrated or verified, before a worker is: probes, metrics, `/status` and the page of the
+/// console.
 ///
-/// It reads the store once, before the migration: a reader would keep the migrated store from its place.
-package final class MigrationConsole: Sendable {
+/// It reads the store once, before the work: a reader would keep the migrated store from its place.
+package final class WorkConsole: Sendable {
+    private struct Serving {
+        let task: Task<Void, Never>
+        let end: DispatchSemaphore
+    }
+
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
     private let logger: Logger
@@ -15,19 +21,23 @@ package final class MigrationConsole: Sendable {
     private let metrics: WorkerMetrics
     private let health: HealthMonitor
     private let startedAt = WriterContext.systemTime()
-    private let serving = Mutex<Task<Void, Never>?>(nil)
+    private let serving = Mutex<Serving?>(nil)
 
     /// Reads the figures of the store. Without them, as where there is no store, the answers have zeros.
     ///
-    /// - Parameter model: the model that the store is migrated to.
-    package init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger) {
+    /// - Parameters:
+    ///   - work: the kind of work.
+    ///   - configuration: names the store and the address.
+    ///   - model: the model that the store has after the work.
+    ///   - logger: takes failed requests.
+    package init(_ work: StoreWork.Kind, configuration: WorkerConfiguration, model: ObjectModel, logger: Logger) {
         self.configuration = configuration
         self.model = model
         self.logger = logger
         metrics = WorkerMetrics(
             version: WorkerRuntime.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         var rules = HealthRules()
-        rules.work = .migration
+        rules.work = work
         health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         health.register(in: metrics.registry)
         let found = try? configuration.figuresOfOldStore()
@@ -38,7 +48,7 @@ package final class MigrationConsole: Sendable {
         }
     }
 
-    deinit { serving.withLock { $0?.cancel() } }
+    deinit { serving.withLock { $0?.task.cancel() } }
 
     /// Begins to listen at the configured address. Blocks its thread until the server listens, or cannot.
     ///
@@ -57,16 +67,37 @@ package final class MigrationConsole: Sendable {
         let server = HTTPServer(
             configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger
         ) { decide(.success($0)) }
+        let end = DispatchSemaphore(value: 0)
         let task = Task.detached {
             do { try await server.run() } catch { decide(.failure(error)) }
+            end.signal()
         }
-        serving.withLock { $0 = task }
+        serving.withLock { $0 = Serving(task: task, end: end) }
         isDecided.wait()
         return try outcome.withLock { $0 }?.get() ?? 0
     }
 
-    /// Takes how far the migration is.
+    /// Ends the server, and leaves the port to another one. Blocks its thread until it has ended.
+    func close() {
+        let former = serving.withLock { serving in
+            defer { serving = nil }
+            return serving
+        }
+        former?.task.cancel()
+        former?.end.wait()
+    }
+
+    /// Takes how far the work is.
     package func show(_ step: ProgressMeter.Step) { health.report(.working(step)) }
+
+    /// The work as a service manager sees it.
+    var subject: ServiceNotifier.Subject {
+        ServiceNotifier.Subject(
+            isReady: false, isAlive: { true },
+            status: { [health] in
+                WorkerVerdict(health.readiness(), WorkerVerdict.Figures()).sentence
+            })
+    }
 
     private var routes: [HTTPRoute] {
         HTTPRoute.health(

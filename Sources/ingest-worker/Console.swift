@@ -1,0 +1,93 @@
+import Foundation
+import IngestCore
+import Logging
+import ObjectGraph
+import Synchronization
+
+/// Standard output and error as a command uses them.
+enum Console {
+    private struct Notes {
+        var redactor = SecretRedactor([])
+        /// Where standard error is a stream of JSON lines.
+        var logger: Logger?
+    }
+
+    private static let notes = Mutex(Notes())
+    /// The first error that kept text from standard output.
+    private static let failure = Mutex<Int32?>(nil)
+
+    /// Keeps secrets out of what is noted from now on, and gives notes the form of log lines where these are JSON.
+    static func begin(_ configuration: WorkerConfiguration) {
+        notes.withLock { notes in
+            notes.redactor = SecretRedactor(configuration.secretValues)
+            notes.logger = nil
+            if configuration.log.format == .json {
+                var log = configuration.log
+                log.level = .trace
+                notes.logger = Logger(
+                    label: "ingest-worker",
+                    factory: StructuredLogHandler.factory(log, secretValues: configuration.secretValues))
+            }
+        }
+    }
+
+    static func print(_ text: String) { write(text + "\n") }
+
+    /// Writes to standard output. A command whose text is lost goes on, and ``checkOutput()`` fails at its end.
+    static func write(_ text: String) {
+        failure.withLock { failure in
+            // Text after a gap would look whole.
+            if failure == nil { failure = put(text, STDOUT_FILENO) }
+        }
+    }
+
+    /// Throws where standard output did not take everything. A reader who has closed the pipe wants no more.
+    static func checkOutput() throws {
+        guard let failure = failure.withLock({ $0 }), failure != EPIPE else { return }
+        throw OutputError(reason: String(cString: strerror(failure)))
+    }
+
+    /// Writes a line to standard error, whatever the level of the log.
+    static func note(_ text: String, level: Logger.Level = .notice) {
+        let notes = notes.withLock { $0 }
+        if let logger = notes.logger { return logger.log(level: level, "\(text)") }
+        draw(notes.redactor.redacted(text) + "\n")
+    }
+
+    /// Writes to standard error as it is. Where the disk under a log is full, the work goes on.
+    static func draw(_ text: String) { _ = put(text, STDERR_FILENO) }
+
+    /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
+    static var isTerminal: Bool { Terminal.errors.isPresent && notes.withLock { $0.logger == nil } }
+
+    /// Writes a text to a descriptor, and returns the number of the error that kept a part of it from there.
+    private static func put(_ text: String, _ descriptor: Int32) -> Int32? {
+        var text = text
+        return text.withUTF8 { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 { rest = rest.dropFirst(count) }
+                guard count < 0, errno != EINTR else { continue }
+                guard errno == EAGAIN else { return errno }
+                // A pipe that another program made so takes more when it is read.
+                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&room, 1, -1)
+            }
+            return nil
+        }
+    }
+}
+
+/// Standard output has not taken everything that a command has printed.
+struct OutputError: CodedError {
+    let reason: String
+
+    let code = Code.incomplete
+    let isRetriable = true
+    var message: String { "Standard output is incomplete: \(reason)" }
+    let remedy = "Do not use what was written. Make room where the output goes, and run the command again"
+
+    /// The kind of error; the raw value is stable.
+    enum Code: String { case incomplete = "output.incomplete" }
+}
