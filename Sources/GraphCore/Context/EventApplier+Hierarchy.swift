@@ -51,7 +51,7 @@ extension EventApplier {
         var seen: Set<Int64> = []
         let wanted = wanted.filter { seen.insert($0.pk).inserted }
         let current = try registry.destinations(
-            of: object, relationship, limit: ObjectRegistry.maximumListedDestinations + wanted.count)
+            of: object, relationship, readingAtMost: registry.maximumListedDestinations + wanted.count)
         if current.map(\.pk) == wanted.map(\.pk) { return }
         willChange(object)
         registry.orderedLists.insert(registry.linkKey(object, relationship))

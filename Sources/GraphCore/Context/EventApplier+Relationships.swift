@@ -68,13 +68,13 @@ extension EventApplier {
     }
 
     /// The destinations that a list replaces; a set that memory should not hold is refused.
-    package func replaced(_ object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
+    private func replaced(_ object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
         do {
-            return try registry.destinations(of: object, relationship, limit: ObjectRegistry.maximumListedDestinations)
+            return try registry.destinations(of: object, relationship, limit: registry.maximumListedDestinations)
         } catch is ObjectRegistry.TooManyDestinations {
             throw EventFailure(
                 code: "relationship.too_large",
-                "\(relationship.name) has more than \(ObjectRegistry.maximumListedDestinations) objects; a list cannot replace "
+                "\(relationship.name) has more than \(registry.maximumListedDestinations) objects; a list cannot replace "
                     + "them. Send {\"add\": […], \"remove\": […]} instead")
         }
     }

@@ -84,7 +84,8 @@ extension EventApplier {
         }
         let count: Int
         do {
-            let limit = max(relationship.maximumCount ?? 0, ObjectRegistry.maximumListedDestinations)
+            let limit = max(
+                relationship.maximumCount ?? 0, relationship.minimumCount, registry.maximumListedDestinations)
             count = try registry.destinations(of: object, relationship, limit: limit).count
         } catch is ObjectRegistry.TooManyDestinations {
             // More than any minimum or, where there is one, the maximum.

@@ -89,6 +89,14 @@ package struct JoinTableRegistry {
         return keys.sorted { (place($0), $0) < (place($1), $1) }
     }
 
+    /// Returns how many of the links that the store has of an object are undone.
+    func removedCount(of pk: Int64, isOwner: Bool) -> Int {
+        ((isOwner ? byOwner[pk] : byDestination[pk]) ?? []).count { other in
+            let pair = isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
+            return states[pair].map { $0.original && !$0.current } ?? false
+        }
+    }
+
     /// Forgets which objects' links are all known, and the links that are as in the store: they are read again.
     mutating func forgetUnchanged() {
         loadedOwners.removeAll()

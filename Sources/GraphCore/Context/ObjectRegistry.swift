@@ -102,10 +102,10 @@ package final class ObjectRegistry {
         var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
     }
 
-    /// The greatest number of destinations that are read in order to be listed or counted.
-    static let maximumListedDestinations = 10_000
+    /// The greatest number of destinations that a list replaces, or that are counted one by one.
+    var maximumListedDestinations = 10_000
 
-    /// Signals that a deletion reaches more objects than memory should hold.
+    /// Signals that a relationship leads to more objects than memory should hold.
     struct TooManyDestinations: Error {}
 
     init(_ reader: any RowReader, model: ObjectModel, setDeletionThreshold: Int) {
@@ -339,11 +339,13 @@ package final class ObjectRegistry {
     }
 
     /// Returns the objects that a relationship of an object leads to now; in their order, where they have one.
-    ///
-    /// - Throws: ``TooManyDestinations`` where the store holds more than `limit`.
-    package func destinations(
-        of object: ContextObject, _ relationship: Relationship, limit: Int? = nil
-    ) throws -> [ContextObject] {
+    package func destinations(of object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
+        try loadDestinations(of: [object], relationship, limit: nil)
+        return try loadedDestinations(of: object, relationship)
+    }
+
+    /// Returns the same of an object whose destinations were read.
+    func loadedDestinations(of object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
         let destination = relationship.destinationIndex
         switch relationship.storage {
         case .column(let slot):
@@ -353,9 +355,6 @@ package final class ObjectRegistry {
             else { return [] }
             return [found]
         case .inverseColumn(let slot):
-            guard try loadDestinations(of: [object], relationship, limit: limit) else {
-                throw TooManyDestinations()
-            }
             var seen: Set<Int64> = []
             let found = members(of: linkKey(object, relationship)).compactMap { pk -> ContextObject? in
                 guard seen.insert(pk).inserted, let found = known(destination, pk: pk), found.isAlive,
@@ -368,7 +367,6 @@ package final class ObjectRegistry {
                 ($0.state.values[place].integer ?? .max, $0.pk) < ($1.state.values[place].integer ?? .max, $1.pk)
             }
         case .join(let table, let isOwner):
-            guard try loadDestinations(of: [object], relationship, limit: limit) else { throw TooManyDestinations() }
             let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)
             try load(entity: destination, primaryKeys: keys)
             return keys.compactMap { known(destination, pk: $0) }.filter(\.isAlive)

@@ -187,7 +187,7 @@ struct Prefetch {
     ) throws(StoreError) {
         for (key, owners) in replacedOwners(survey.replacements, events) {
             let relationship = registry.model.entities[key.entity].relationships[key.relationship]
-            questions.ask(owners, relationship, limit: ObjectRegistry.maximumListedDestinations)
+            questions.ask(owners, relationship, limit: registry.maximumListedDestinations)
         }
         var level = deletedObjects(survey.deletions, events)
         var seen = Set(level.map { ObjectIdentifier($0) })

@@ -118,15 +118,10 @@ extension EditingContext {
                 pending.deletions = []
                 return
             }
-            do {
-                closure = try propagation.closure(of: roots) { origins.note(ObjectKey($1), goesWith: ObjectKey($0)) }
-                origins.note(roots.map { ObjectKey($0) })
-            } catch is ObjectRegistry.TooManyDestinations {
-                throw EditingError(
-                    .tooLarge,
-                    "The deletion reaches more than \(options.maximumDeletionCount) objects; delete them by a batch request, "
-                        + "or raise maximumDeletionCount")
+            closure = try refusingLargeDeletions {
+                try propagation.closure(of: roots) { origins.note(ObjectKey($1), goesWith: ObjectKey($0)) }
             }
+            origins.note(roots.map { ObjectKey($0) })
             let new = closure.filter { !prepared.contains(ObjectKey($0)) }
             guard let hook = options.hooks.prepareForDeletion, !new.isEmpty else { break }
             // A hook's changes may change the objects to delete.
@@ -135,7 +130,7 @@ extension EditingContext {
                 try hook(handle(row))
             }
         } while true
-        let nullified = try propagation.nullifications(of: closure)
+        let nullified = try refusingLargeDeletions { try propagation.nullifications(of: closure) }
         let plan = DeletePropagation.Plan(deleted: closure, nullified: nullified)
         let entries = try applier.edit { try applier.carryOut(plan, rootCount: closure.count, at: nil) }
         for check in applier.countChecks {
@@ -145,6 +140,17 @@ extension EditingContext {
         pending.deleted = origins
         editCount += 1
         undoStack.amend(entries)
+    }
+
+    private func refusingLargeDeletions<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw EditingError(
+                .tooLarge,
+                "The deletion reaches more than \(options.maximumDeletionCount) objects; delete them by a batch request, "
+                    + "or raise maximumDeletionCount")
+        }
     }
 
     // MARK: Saving
@@ -205,10 +211,11 @@ extension EditingContext {
                 (object: $0, relationship: check.relationship)
             }
         }
+        let deleted = changedRows { $0.state.deletion != nil && !$0.state.isVoid }
         let failures =
-            try applier.failures(
-                of: changed, counts: checks, deleted: changedRows { $0.state.deletion != nil && !$0.state.isVoid },
-                checksUniqueness: false) + validatorFailures()
+            try refusingLargeDeletions {
+                try applier.failures(of: changed, counts: checks, deleted: deleted, checksUniqueness: false)
+            } + validatorFailures()
         if !failures.isEmpty { throw EditingError(failures) }
     }
 

@@ -12,6 +12,25 @@ extension EditingContext {
         return try body()
     }
 
+    /// Makes one group of the changes in `body`; where it throws, none of them stays, nor those of hooks that it called.
+    func wholeOrNothing<Result>(_ body: () throws -> Result) throws -> Result {
+        try undoGroup {
+            undoStack.attempt(pending, refusals)
+            do {
+                let result = try body()
+                undoStack.keepAttempt()
+                return result
+            } catch {
+                if let failed = undoStack.dropAttempt() {
+                    _ = EventApplier.revert(failed.entries, in: registry)
+                    (pending, refusals) = (failed.pending, failed.refusals)
+                    editCount += 1
+                }
+                throw error
+            }
+        }
+    }
+
     /// Takes the last group of changes back; without one, nothing happens.
     ///
     /// Saving, refreshing and resetting end what can be undone.
@@ -51,7 +70,7 @@ extension EditingContext {
     func clearPending() {
         pending = Pending()
         refusals = Refusals()
-        undoStack.clear()
+        undoStack.clear(dropsPending: true)
     }
 
     /// Reads an object's row again. Its unsaved changes are kept on top of it (`mergeChanges`), or dropped.

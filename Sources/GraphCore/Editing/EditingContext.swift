@@ -162,7 +162,7 @@ public final class EditingContext {
         let links = try named.compactMap { name, value in
             try entity.relationship(named: name).map { ($0, try linkedObjects(value, $0, entity)) }
         }
-        return try undoGroup {
+        return try wholeOrNothing {
             let object = try insert(entity, identity)
             for (attribute, value) in stored { try assign(value, to: attribute, of: try changeableRow(of: object)) }
             for (relationship, objects) in links { try link(object, relationship, to: objects) }
@@ -172,19 +172,14 @@ public final class EditingContext {
 
     private func insert(_ entity: Entity, _ identity: Value) throws -> ManagedObject {
         var made: ContextObject?
-        let entries = try perform {
+        try perform {
             let object = applier.create(entity: entity, identity: identity)
             try applier.complete(object)
             made = object
         }
         guard let made else { throw EditingError.unknownEntity(entity.name, model) }
         let object = handle(made)
-        do {
-            try options.hooks.awakeFromInsert?(object)
-        } catch {
-            _ = EventApplier.revert(entries, in: registry)
-            throw error
-        }
+        try options.hooks.awakeFromInsert?(object)
         return object
     }
 
@@ -220,9 +215,8 @@ public final class EditingContext {
 
     // MARK: Changes
 
-    /// Carries out an edit: whole or not at all, and so that it can be undone. Returns what takes it back.
-    @discardableResult
-    package func perform(_ body: () throws -> Void) throws -> [EventApplier.JournalEntry] {
+    /// Carries out an edit: whole or not at all, and so that it can be undone.
+    package func perform(_ body: () throws -> Void) throws {
         let before = pending
         do {
             let entries = try applier.edit(body)
@@ -232,7 +226,6 @@ public final class EditingContext {
             }
             editCount += 1
             undoStack.record(entries, before: before, levels: options.undoLevels)
-            return entries
         } catch {
             pending = before
             throw EditingError.of(error)
@@ -349,7 +342,7 @@ public final class EditingContext {
         do {
             return try registry.destinations(
                 of: row, relationship,
-                limit: max(options.maximumDeletionCount, ObjectRegistry.maximumListedDestinations))
+                readingAtMost: max(options.maximumDeletionCount, registry.maximumListedDestinations))
         } catch is ObjectRegistry.TooManyDestinations {
             throw EditingError(
                 .tooLarge,

@@ -2,7 +2,8 @@
 ///
 /// The names are those of NSManagedObject and its context.
 public struct EditingHooks {
-    /// Called for each new object, after its defaults are set.
+    /// Called for each new object, after its defaults are set. Where it throws, the context takes back the insertion and
+    /// all that the hook has changed.
     public var awakeFromInsert: ((ManagedObject) throws -> Void)?
     /// Called for each object that is about to be deleted, those included that go by a rule, while all relationships
     /// are still intact.

@@ -23,9 +23,13 @@ extension SaveMerge {
 
     private func list(_ owner: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
         do {
-            return try applier.replaced(owner, relationship)
-        } catch let failure as EventFailure {
-            throw EditingError(.tooLarge, failure.description)
+            return try registry.destinations(
+                of: owner, relationship, readingAtMost: registry.maximumListedDestinations)
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw EditingError(
+                .tooLarge,
+                "\(owner.entity.name).\(relationship.name) has more than \(registry.maximumListedDestinations) objects, too many "
+                    + "to be put in order; add objects or remove some, which keeps the order of the others")
         }
     }
 }

@@ -220,6 +220,8 @@ final class SaveMerge {
     /// action' left references to it that dangle: these must not come alive again.
     private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
         let object = edit.object
+        // The sums that are remembered of the former object are not those of the new one.
+        registry.aggregateMemory?.removeAll()
         let made =
             try isLedToByDanglingReferences(object)
             ? registry.makeObject(entity: object.entity, identity: object.identity)

@@ -156,6 +156,30 @@ enum Comparison {
             let report = try graph.store.inSQLite().verify()
             if !report.isSound { return "\(way): \(report.text)" }
         }
+        return try compareLimits(model, events, seed: seed)
+    }
+
+    /// Limits that events reach refuse the same ones in every way.
+    private static func compareLimits(_ model: ObjectModel, _ events: [ChangeSet], seed: UInt64) throws -> String? {
+        var expected: (outcomes: [String], lines: [String])?
+        for way in [Way.eventByEvent, .oneChunk, .randomChunks] {
+            let graph = try Graph(
+                model, clock: Clock(ReferenceGraph.time), setDeletionThreshold: Int(seed % 4),
+                enforcesKeys: KeyEnforcement.isOn(seed))
+            graph.writer.registry.maximumListedDestinations = Int(seed / 4 % 3)
+            let outcomes = try way.apply(events, to: graph, seed: seed) { _ in }
+            let lines = try StoreDump.lines(graph)
+            guard let expected else {
+                expected = (outcomes, lines)
+                continue
+            }
+            for (index, outcome) in outcomes.enumerated() where outcome != expected.outcomes[index] {
+                return "\(way), limits: event \(index) is \(outcome), alone \(expected.outcomes[index])"
+            }
+            if let difference = StoreDump.difference(expected.lines, lines) {
+                return "\(way), limits: the store (+) is not as that of single events (-)\n\(difference)"
+            }
+        }
         return nil
     }
 

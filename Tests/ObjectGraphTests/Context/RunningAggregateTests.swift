@@ -12,6 +12,7 @@ import Testing
             identity: id
             attributes:
               id: { type: string }
+              label: { type: string, optional: true }
               mean: { type: double, derived: items.size.@avg }
               whole: { type: integer16, derived: items.size.@avg }
               meanPrice: { type: decimal, derived: items.price.@avg }
@@ -130,6 +131,27 @@ import Testing
         try graph.restart()
         try graph.apply(item(graph, "i2", 5))
         #expect(try graph.value("Box", "b", "mean") == 3.0)
+    }
+
+    /// The object comes back under its key, and what it remembered before was another's.
+    @Test func `an owner that an editing context inserts again begins with nothing`() throws {
+        let model = Self.model.replacingFirst("inverse: box, delete: cascade", "inverse: box, delete: nullify")
+        let graph = try Graph(yaml: model)
+        try graph.apply(item(graph, "i0", 10), item(graph, "i1", 20))
+        var options = EditingContext.Options()
+        options.mergePolicy = .objectTrump
+        let context = try EditingContext(graph.writer, options: options)
+        let box = try context.require("Box", "b")
+        try box.set("label", "old")
+        try graph.apply(graph.delete("Box", "b"))
+        try context.save()
+        #expect(try graph.rows("SELECT label, mean, weight FROM Box") == [["old", nil, 0.0]])
+        try graph.apply(item(graph, "i2", 4))
+        #expect(
+            try graph.rows("SELECT mean, whole, meanWeight, weight FROM Box") == [
+                [4.0, 4, 4.1, .double(Double(Float(4.1)))]
+            ])
+        #expect(try graph.damage() == "")
     }
 
     // MARK: The memory

@@ -187,6 +187,31 @@ import Testing
         #expect(try fixture.graph.identities("Message") == ["m2", "m3"])
     }
 
+    /// What was undone before the delete rules came into effect does not come back without them.
+    @Test func `the end of a change cycle leaves nothing to redo and keeps why objects go`() throws {
+        let context = try fixture.context(.storeTrump)
+        try context.delete(try context.require("Chat", "c"))
+        try context.require("Member", "bob").set("name", "Rob")
+        context.undo()
+        #expect(context.canRedo)
+        try context.validate()
+        #expect(!context.canRedo)
+        context.redo()
+        try fixture.elsewhere("Chat", "c", ["topic": "new"])
+        try context.save()
+        #expect(try fixture.graph.identities("Chat") == ["c"])
+        #expect(try fixture.graph.identities("Message") == ["m1", "m2", "m3"])
+    }
+
+    @Test func `a deletion that clears too many references is refused with a remedy`() throws {
+        let context = try fixture.context { $0.maximumDeletionCount = 2 }
+        try context.delete(try context.require("Member", "ann"))
+        #expect(editingError { try context.save() }?.code == .tooLarge)
+        context.options.maximumDeletionCount = 3
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "sender") == .null)
+    }
+
     @Test func `a deletion that reaches too far is refused with a remedy`() throws {
         let context = try fixture.context { $0.maximumDeletionCount = 2 }
         try context.delete(try context.require("Chat", "c"))

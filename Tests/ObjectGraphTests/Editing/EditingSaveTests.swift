@@ -150,6 +150,77 @@ import Testing
         #expect(try context.save().inserted.count == 1)
     }
 
+    @Test(arguments: [100, 1, 0]) func `an insertion that its hook refuses takes the hook's other changes back`(
+        _ levels: Int
+    ) throws {
+        let context = try fixture.context { $0.undoLevels = levels }
+        let (chat, ann) = (try context.require("Chat", "c"), try context.require("Member", "ann"))
+        let (message, bob) = (try context.require("Message", "m1"), try context.require("Member", "bob"))
+        context.options.hooks.awakeFromInsert = { object in
+            guard object.objectID.entity == "Chat" else { return }
+            try chat.set("topic", "moved")
+            try message.setObject("chat", object)
+            try context.insert("Message", identity: "n").setObject("chat", object)
+            try chat.remove(ann, from: "members")
+            try context.delete(bob)
+            throw Missing()
+        }
+        #expect(throws: Missing.self) { try context.insert("Chat", identity: "x") }
+        #expect(!context.hasChanges && !context.canUndo && !context.canRedo && !bob.isDeleted)
+        #expect(try message.object("chat") === chat && chat["topic"] == "old")
+        #expect(try context.ids(chat.objects("members")) == ["ann", "bob"])
+        #expect(try context.object("Message", identity: "n") == nil)
+        #expect(try context.save().token == nil)
+    }
+
+    @Test func `a refused insertion leaves the rest of its undo group`() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        context.options.hooks.awakeFromInsert = { _ in
+            try chat.set("topic", "lost")
+            throw Missing()
+        }
+        try context.undoGroup {
+            try chat.set("title", "kept")
+            #expect(throws: Missing.self) { try context.insert("Chat", identity: "x") }
+            try chat.set("updatedAt", Value.integer(5))
+        }
+        #expect(try chat["title"] == "kept" && chat["topic"] == "old" && chat["updatedAt"] == 5)
+        context.undo()
+        #expect(try chat["title"] == "Chat" && chat["topic"] == "old" && chat["updatedAt"] == .null)
+        #expect(!context.canUndo && !context.hasChanges)
+    }
+
+    @Test func `a hook may catch the refusal of an insertion of its own`() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        context.options.hooks.awakeFromInsert = { object in
+            if object.objectID.entity == "Message" {
+                try chat.set("topic", "lost")
+                throw Missing()
+            }
+            _ = try? context.insert("Message", identity: "n")
+            try chat.set("title", "kept")
+        }
+        try context.insert("Member", identity: "x")
+        #expect(try chat["title"] == "kept" && chat["topic"] == "old")
+        context.undo()
+        #expect(!context.hasChanges && !context.canUndo)
+    }
+
+    @Test func `a refused insertion undoes what its hook undid`() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        try chat.set("title", "kept")
+        context.options.hooks.awakeFromInsert = { _ in
+            context.undo()
+            context.undo()
+            throw Missing()
+        }
+        #expect(throws: Missing.self) { try context.insert("Chat", identity: "x") }
+        #expect(try chat["title"] == "kept" && context.insertedObjects.isEmpty && !context.canRedo)
+    }
+
     @Test func `awake from insert sees defaults`() throws {
         let context = try fixture.context()
         context.options.hooks.awakeFromInsert = { try $0.set("seq", Value.integer(((try $0["seq"].integer) ?? 0) + 1)) }
