@@ -99,14 +99,4 @@ extension MemorySnapshot: EvaluatedObjects {
     func destinations(of object: StoredRow, _ relationship: Relationship) -> [StoredRow] {
         placed(relationship, of: object.pk, missing: .min)
     }
-
-    func primaryKey(of object: StoredRow) -> Int64 { object.pk }
-
-    func identity(of object: StoredRow) -> Value { object.values[object.entity.identitySlot] }
-
-    func value(_ slot: Int, of object: StoredRow) -> Value { object.values[slot] }
-
-    func reference(_ relationship: Relationship, of object: StoredRow) -> Value {
-        relationship.slot.map { object.values[$0] } ?? .null
-    }
 }

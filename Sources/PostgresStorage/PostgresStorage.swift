@@ -8,7 +8,7 @@ final class PostgresStorage: Storage {
     let address: ConnectionAddress
     let options: PostgresOptions
     let tables: [PostgresTable]
-    private let readers: PostgresReaderPool
+    private let readers: ConnectionPool<PostgresConnection>
     /// Whether a writer of this process is in a transaction.
     private let isWriting = Atomic<Bool>(false)
     private let isClosed = Atomic<Bool>(false)
@@ -21,7 +21,7 @@ final class PostgresStorage: Storage {
         address = try ConnectionAddress(url, schema: schema)
         self.options = options
         tables = PostgresTable.all(model)
-        readers = PostgresReaderPool(maximumCount: options.maximumReaderCount)
+        readers = ConnectionPool(maximumCount: options.maximumReaderCount)
     }
 
     var path: String { address.description }
@@ -32,7 +32,7 @@ final class PostgresStorage: Storage {
             SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 FROM pg_class \
             WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
             """)
-        let bytes = try? readers.read(nil, connect) { try $0.run(query, "read the store's size").first?.integer(0) }
+        let bytes = try? reading(nil) { try $0.run(query, "read the store's size").first?.integer(0) }
         return bytes.map { StoreSize(bytes: Int($0), logBytes: nil) }
     }
 
@@ -41,7 +41,7 @@ final class PostgresStorage: Storage {
     func read<Result>(
         _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
     ) throws -> Result {
-        try readers.read(interruption, connect) { connection in
+        try reading(interruption) { connection in
             connection.enqueue(.beginReading)
             if let limit = interruption?.limitSeconds { connection.enqueue(.limit(seconds: limit)) }
             let result = try body(PostgresSnapshot(connection, model, tables, interruption), nil)
@@ -50,7 +50,27 @@ final class PostgresStorage: Storage {
         }
     }
 
-    private func connect() throws(StoreError) -> PostgresConnection { try connect(.reader) }
+    /// Calls `body` with a connection, on which it begins and ends a transaction. Where it throws, the transaction is undone.
+    private func reading<Result>(
+        _ interruption: ReadInterruption?, _ body: (PostgresConnection) throws -> Result
+    ) throws -> Result {
+        func fate(_ connection: PostgresConnection) -> ConnectionPool<PostgresConnection>.Fate {
+            // A request to end a statement may still be on its way to the server, and would meet the next one.
+            if interruption?.isRequested == true { return .closed }
+            // A server that ends one connection has most likely ended all.
+            return connection.isLost ? .closedWithIdle : .kept
+        }
+        return try readers.use(open: { try connect(.reader) }, fate: fate) { connection in
+            do {
+                guard let interruption else { return try body(connection) }
+                let cancellation = connection.cancellation()
+                return try interruption.whileReading(end: { cancellation?.send() }) { try body(connection) }
+            } catch {
+                connection.undo()
+                throw error
+            }
+        }
+    }
 
     func makeRowReader() throws(StoreError) -> any RowReader {
         PostgresRowReader(try connect(.reader), model, tables)

@@ -33,6 +33,16 @@ extension RowSource {
     package func exactCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
 
     package func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? { nil }
+
+    package func primaryKey(of object: StoredRow) -> Int64 { object.pk }
+
+    package func identity(of object: StoredRow) -> Value { object.values[object.entity.identitySlot] }
+
+    package func value(_ slot: Int, of object: StoredRow) -> Value { object.values[slot] }
+
+    package func reference(_ relationship: Relationship, of object: StoredRow) -> Value {
+        relationship.slot.map { object.values[$0] } ?? .null
+    }
 }
 
 // The fetches of a snapshot whose rows the evaluator judges.

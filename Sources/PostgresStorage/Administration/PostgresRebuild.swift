@@ -53,11 +53,8 @@ package struct PostgresRebuild: Sendable {
             ].map { PostgresStatement($0) }, "read the store")
         let values = Dictionary(results[0].rows.map { ($0.text(0), $0.text(1)) }) { first, _ in first }
         return StoreDescription(
-            positions: results[1].rows.map { row in
-                SourcePosition(
-                    topic: row.text(0), partition: Int32(row.integer(1)), nextOffset: row.integer(2),
-                    detail: row.optionalText(3))
-            }, cursorNames: results[2].rows.map { $0.text(0) }, metadata: { values[$0] })
+            positions: results[1].rows.map { SourcePosition($0) }, cursorNames: results[2].rows.map { $0.text(0) },
+            metadata: { values[$0] })
     }
 
     fileprivate func connect() throws(StoreError) -> PostgresConnection {

@@ -58,8 +58,7 @@ struct PostgresVerifier: StoreChecks {
         var last = Int64.min
         while true {
             var statement = PostgresStatement(text)
-            statement.bind(last)
-            statement.bind(Self.pageSize)
+            statement.bind(last, Self.pageSize)
             let found = try snapshot.run(statement).rows
             for row in found {
                 try each(row)

@@ -124,8 +124,7 @@ final class PostgresConnection {
             """
             SELECT set_config(name, value, \(isPooled)) FROM unnest($1::text[], $2::text[]) AS s(name, value)
             """)
-        statement.bind(Array(values.keys))
-        statement.bind(Array(values.values))
+        statement.bind(Array(values.keys), Array(values.values))
         return statement
     }
 

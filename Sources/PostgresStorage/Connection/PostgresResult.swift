@@ -33,7 +33,7 @@ final class PostgresResult {
 }
 
 /// A row of a result.
-struct PostgresRow {
+struct PostgresRow: StoreRow {
     fileprivate let result: PostgresResult
     fileprivate let index: Int32
 
@@ -42,16 +42,14 @@ struct PostgresRow {
     /// A whole number; 0 for null.
     func integer(_ column: Int) -> Int64 { isNull(column) ? 0 : result.cell(index, column).wholeNumber }
 
-    func optionalInteger(_ column: Int) -> Int64? { isNull(column) ? nil : integer(column) }
-
     /// A text; the empty one for null.
     func text(_ column: Int) -> String { String(decoding: result.cell(index, column), as: UTF8.self) }
-
-    func optionalText(_ column: Int) -> String? { isNull(column) ? nil : text(column) }
 
     func blob(_ column: Int) -> [UInt8]? { isNull(column) ? nil : Array(result.cell(index, column)) }
 
     func flag(_ column: Int) -> Bool { integer(column) != 0 }
+
+    func value(_ column: Int) -> Value { value(column, .anyValue) }
 
     func value(_ column: Int, _ kind: ColumnKind) -> Value {
         isNull(column) ? .null : kind.value(result.cell(index, column))

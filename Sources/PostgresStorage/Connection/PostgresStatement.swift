@@ -77,21 +77,19 @@ struct PostgresStatement {
         return text
     }
 
-    // MARK: Single values
+    // MARK: Values
 
-    mutating func bind(_ number: Int64?) {
-        guard let number else { return places.append(nil) }
-        bind { $0.appendNumber(number) }
+    /// Binds the values of the next parameters.
+    mutating func bind<each Parameter: PostgresParameter>(_ values: repeat each Parameter) {
+        for value in repeat each values { value.bind(to: &self) }
     }
 
-    mutating func bind(_ text: String?) {
-        guard let text else { return places.append(nil) }
-        bind { $0.append(contentsOf: text.utf8) }
-    }
+    fileprivate mutating func bindNull() { places.append(nil) }
 
-    mutating func bind(_ blob: [UInt8]?) {
-        guard let blob else { return places.append(nil) }
-        bind { $0.append(contentsOf: blob) }
+    fileprivate mutating func bind(writing write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        write(&bytes)
+        places.append(start..<bytes.count)
     }
 
     /// Binds a value as one of a column.
@@ -101,12 +99,6 @@ struct PostgresStatement {
         if value.isNull { return places.append(nil) }
         let start = bytes.count
         try kind.append(value, to: &bytes)
-        places.append(start..<bytes.count)
-    }
-
-    private mutating func bind(_ write: (inout [UInt8]) -> Void) {
-        let start = bytes.count
-        write(&bytes)
         places.append(start..<bytes.count)
     }
 
@@ -129,53 +121,28 @@ struct PostgresStatement {
 
     // MARK: Lists
 
-    mutating func bind(_ numbers: [Int64]) { bindList(numbers, .bigint) { $1.appendNumber($0) } }
-
-    mutating func bind(_ numbers: [Int64?]) { bindOptionals(numbers, .bigint) { $1.appendNumber($0) } }
-
-    mutating func bind(_ texts: [String]) { bindList(texts, .text) { $1.append(contentsOf: $0.utf8) } }
-
-    mutating func bind(_ texts: [String?]) { bindOptionals(texts, .text) { $1.append(contentsOf: $0.utf8) } }
-
-    mutating func bind(_ blobs: [[UInt8]?]) { bindOptionals(blobs, .bytea) { $1.append(contentsOf: $0) } }
-
-    mutating func bind(_ flags: [Bool]) { bindList(flags, .boolean) { $1.append(UInt8($0 ? 1 : 0)) } }
-
     /// Binds values as those of a column.
     ///
     /// - Throws: as ``bind(_:as:)``.
     mutating func bind(
         _ values: some RandomAccessCollection<Value>, as kind: ColumnKind
     ) throws(StoreError) {
-        let start = bytes.count
-        appendHead(count: values.count, element: kind)
-        for value in values {
-            let place = bytes.count
-            bytes.appendNumber(Int32(-1))
-            if value.isNull { continue }
-            try kind.append(value, to: &bytes)
-            bytes.setInt32(Int32(bytes.count - place - 4), at: place)
+        try bindList(values, kind) { value, bytes throws(StoreError) in
+            if !value.isNull { try kind.append(value, to: &bytes) }
+            return !value.isNull
         }
-        places.append(start..<bytes.count)
     }
 
-    private mutating func bindList<Element>(
-        _ elements: [Element], _ kind: ColumnKind, _ write: (Element, inout [UInt8]) -> Void
-    ) {
-        bindOptionals(elements.map { Optional($0) }, kind, write)
-    }
-
-    private mutating func bindOptionals<Element>(
-        _ elements: [Element?], _ kind: ColumnKind, _ write: (Element, inout [UInt8]) -> Void
-    ) {
+    /// Binds elements as a list; `write` returns false for a null.
+    fileprivate mutating func bindList<Elements: Collection, Failure: Error>(
+        _ elements: Elements, _ kind: ColumnKind, _ write: (Elements.Element, inout [UInt8]) throws(Failure) -> Bool
+    ) throws(Failure) {
         let start = bytes.count
         appendHead(count: elements.count, element: kind)
         for element in elements {
             let place = bytes.count
             bytes.appendNumber(Int32(-1))
-            guard let element else { continue }
-            write(element, &bytes)
-            bytes.setInt32(Int32(bytes.count - place - 4), at: place)
+            if try write(element, &bytes) { bytes.setInt32(Int32(bytes.count - place - 4), at: place) }
         }
         places.append(start..<bytes.count)
     }
@@ -188,6 +155,65 @@ struct PostgresStatement {
         if count == 0 { return }
         bytes.appendNumber(Int32(count))
         bytes.appendNumber(Int32(1))
+    }
+}
+
+/// The value of a parameter: an element, or a list of elements.
+protocol PostgresParameter {
+    func bind(to statement: inout PostgresStatement)
+}
+
+protocol PostgresElement: PostgresParameter {
+    static var kind: ColumnKind { get }
+    var isNull: Bool { get }
+    func append(to bytes: inout [UInt8])
+}
+
+extension PostgresElement {
+    var isNull: Bool { false }
+
+    func bind(to statement: inout PostgresStatement) {
+        if isNull { statement.bindNull() } else { statement.bind(writing: append(to:)) }
+    }
+}
+
+extension Int64: PostgresElement {
+    static var kind: ColumnKind { .bigint }
+    func append(to bytes: inout [UInt8]) { bytes.appendNumber(self) }
+}
+
+extension String: PostgresElement {
+    static var kind: ColumnKind { .text }
+    func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
+}
+
+extension Bool: PostgresElement {
+    static var kind: ColumnKind { .boolean }
+    func append(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
+}
+
+/// Bytes as one element, and no list.
+struct Blob: PostgresElement {
+    static var kind: ColumnKind { .bytea }
+    let content: [UInt8]
+
+    init(_ content: [UInt8]) { self.content = content }
+
+    func append(to bytes: inout [UInt8]) { bytes += content }
+}
+
+extension Optional: PostgresParameter, PostgresElement where Wrapped: PostgresElement {
+    static var kind: ColumnKind { Wrapped.kind }
+    var isNull: Bool { self == nil }
+    func append(to bytes: inout [UInt8]) { self?.append(to: &bytes) }
+}
+
+extension Array: PostgresParameter where Element: PostgresElement {
+    func bind(to statement: inout PostgresStatement) {
+        statement.bindList(self, Element.kind) { element, bytes in
+            if !element.isNull { element.append(to: &bytes) }
+            return !element.isNull
+        }
     }
 }
 

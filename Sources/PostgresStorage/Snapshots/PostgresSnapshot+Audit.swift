@@ -10,10 +10,6 @@ extension PostgresSnapshot {
             SELECT id, time, actor, action, request, "idempotencyKey", result FROM _audit WHERE \(query.condition) \
             ORDER BY id DESC LIMIT \(count)
             """
-        ) { row in
-            AuditEntry(
-                id: row.integer(0), time: row.integer(1), actor: row.text(2), action: row.text(3), request: row.text(4),
-                idempotencyKey: row.optionalText(5), result: row.optionalText(6))
-        }
+        ) { AuditEntry($0) }
     }
 }

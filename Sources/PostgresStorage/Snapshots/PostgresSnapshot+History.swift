@@ -25,12 +25,7 @@ extension PostgresSnapshot {
             SELECT t.token, t.time, t.author, t.context, t.source, t."firstChange", t."changeCount", t.trace \
             FROM _history_transaction t WHERE \(query.condition) ORDER BY t.token LIMIT \(count)
             """
-        ) { row in
-            StoredTransaction(
-                token: row.integer(0), time: row.integer(1), author: row.text(2), context: row.optionalText(3),
-                source: row.optionalText(4), trace: row.optionalText(7), firstChange: row.integer(5),
-                changeCount: Int(row.integer(6)))
-        }
+        ) { StoredTransaction($0) }
     }
 
     func changes(_ selection: HistorySelection, limit: Int) throws -> [StoredChange] {
@@ -43,14 +38,7 @@ extension PostgresSnapshot {
             SELECT c.id, c.token, c.entity, c.object, c.identity, c.change, c.properties, c.tombstone \
             FROM \(source) ORDER BY c.id LIMIT \(count)
             """
-        ) { row in
-            let change = HistoryChange(
-                entity: row.text(2), pk: row.integer(3), identity: row.value(4, .anyValue),
-                kind: ChangeKind(rawValue: Int(row.integer(5))) ?? .update,
-                properties: row.text(6).split(separator: ",").map { String($0) }, tombstone: row.optionalText(7),
-                token: row.integer(1))
-            return StoredChange(id: row.integer(0), change: change)
-        }
+        ) { StoredChange($0) }
     }
 
     func changeCount(_ selection: HistorySelection) throws -> Int {
@@ -73,12 +61,9 @@ extension PostgresSnapshot {
                 """
             ).rows
             for row in rows {
-                let kind = ChangeKind(rawValue: Int(row.integer(7))) ?? .update
-                let range = HistoryRange(
-                    first: row.integer(3), last: row.integer(4), count: row.integer(5), objects: row.optionalText(6),
-                    kind: kind, properties: row.optionalText(8))
-                last = row.integer(0)
-                if try !each(StoredRange(id: last, token: row.integer(1), entity: row.text(2), range: range)) { return }
+                let range = StoredRange(row)
+                last = range.id
+                if try !each(range) { return }
             }
             if rows.isEmpty { return }
         }
@@ -194,7 +179,7 @@ extension PostgresSnapshot {
 
     func cursors() throws -> [StoredCursor] {
         try all(PostgresQuery(), "SELECT name, token, time FROM _cursor ORDER BY name") {
-            StoredCursor(name: $0.text(0), token: $0.integer(1), time: $0.integer(2))
+            StoredCursor($0)
         }
     }
 

@@ -7,7 +7,7 @@ extension PostgresSnapshot {
         var (entity, identity) = ("", [UInt8]())
         while true {
             var query = PostgresQuery()
-            let place = (query.parameter(entity), query.parameter("bytea") { [identity] in $0.bind(identity) })
+            let place = (query.parameter(entity), query.parameter("bytea") { [identity] in $0.bind(Blob(identity)) })
             let rows = try run(
                 query,
                 """
@@ -27,11 +27,7 @@ extension PostgresSnapshot {
     func positions() throws -> [SourcePosition] {
         try all(
             PostgresQuery(), "SELECT topic, partition, \"nextOffset\", detail FROM _position ORDER BY topic, partition"
-        ) { row in
-            SourcePosition(
-                topic: row.text(0), partition: Int32(clamping: row.integer(1)), nextOffset: row.integer(2),
-                detail: row.optionalText(3))
-        }
+        ) { SourcePosition($0) }
     }
 
     // MARK: Dead letters
@@ -57,16 +53,7 @@ extension PostgresSnapshot {
             SELECT id, time, topic, partition, "offset", line, stage, code, reason, \(bytes), attempts \
             FROM _dead_letter WHERE \(query.condition) ORDER BY id LIMIT \(count)
             """
-        ) { row in
-            var letter = DeadLetter(
-                time: row.integer(1), topic: row.text(2), partition: max(0, Int32(clamping: row.integer(3))),
-                offset: row.integer(4), line: row.optionalInteger(5).map { Int($0) }, stage: row.text(6),
-                code: row.text(7), reason: row.text(8), key: row.blob(9), value: row.blob(10),
-                valueBytes: Int(row.integer(11)), headers: row.optionalText(12))
-            letter.id = row.integer(0)
-            letter.attempts = Int(row.integer(13))
-            return letter
-        }
+        ) { DeadLetter($0) }
     }
 
     func deadLetterSizes(after id: Int64, limit: Int) throws -> [DeadLetterSize] {
@@ -94,11 +81,7 @@ extension PostgresSnapshot {
             SELECT code, topic, reason, count(*), min(time), max(time) FROM _dead_letter WHERE \(query.condition) \
             GROUP BY code, topic, reason
             """
-        ) { row in
-            DeadLetterReason(
-                code: row.text(0), topic: row.text(1), reason: row.text(2), count: Int(row.integer(3)),
-                firstTime: row.integer(4), lastTime: row.integer(5))
-        }
+        ) { DeadLetterReason($0) }
         for group in groups { try each(group) }
     }
 
@@ -118,17 +101,7 @@ extension PostgresSnapshot {
             SELECT id, token, time, kind, entity, identity, property, local, stored, policy, decision, source \
             FROM _conflict WHERE \(query.condition) ORDER BY id LIMIT \(count)
             """
-        ) { row in
-            var note = ConflictNote(
-                kind: row.text(3), entity: row.text(4), identity: row.value(5, .anyValue),
-                property: row.optionalText(6), local: row.optionalText(7), stored: row.optionalText(8),
-                policy: row.text(9), decision: row.text(10))
-            note.id = row.integer(0)
-            note.token = row.integer(1)
-            note.time = row.integer(2)
-            note.source = row.optionalText(11)
-            return note
-        }
+        ) { ConflictNote($0) }
     }
 }
 

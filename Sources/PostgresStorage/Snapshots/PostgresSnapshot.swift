@@ -182,12 +182,6 @@ extension PostgresSnapshot: RowSource {
         return lists[key]?[object.pk] ?? []
     }
 
-    func primaryKey(of object: StoredRow) -> Int64 { object.pk }
-
-    func identity(of object: StoredRow) -> Value { object.values[object.entity.identitySlot] }
-
-    func value(_ slot: Int, of object: StoredRow) -> Value { object.values[slot] }
-
     func reference(_ relationship: Relationship, of object: StoredRow) -> Value {
         lastStep = relationship
         return relationship.slot.map { object.values[$0] } ?? .null

@@ -95,8 +95,7 @@ struct PostgresReadPlan {
                 SELECT \(output(join)) FROM \(join.quotedName) j WHERE j.\(column) = ANY($1::int8[]) \
                 LIMIT $2::int8
                 """)
-            statement.bind(keys)
-            statement.bind(limit.map { Int64($0) })
+            statement.bind(keys, limit.map { Int64($0) })
             return statement
         case .existingLinks(let table, let pairs):
             let join = model.joinTables[table]
@@ -105,8 +104,7 @@ struct PostgresReadPlan {
                 SELECT \(output(join)) FROM unnest($1::int8[], $2::int8[]) AS p(o, d) \
                 JOIN \(join.quotedName) j ON j.owner = p.o AND j.destination = p.d
                 """)
-            statement.bind(pairs.map(\.owner))
-            statement.bind(pairs.map(\.destination))
+            statement.bind(pairs.map(\.owner), pairs.map(\.destination))
             return statement
         case .greatestPlaces(let relationship, let owners): return greatestPlaces(relationship, owners)
         case .tombstones(let lists): return try tombstones(lists)

@@ -39,8 +39,7 @@ extension PostgresWriterSession {
             ON CONFLICT (entity) DO UPDATE SET next = greatest(_sequence.next, excluded.next - $2::int8) + $2::int8 \
             RETURNING next
             """)
-        statement.bind(root.name)
-        statement.bind(length)
+        statement.bind(root.name, length)
         return statement
     }
 
@@ -146,8 +145,7 @@ extension PostgresWriterSession {
         for (read, statement) in zip(reads, try checkPlans.statements(reads.map(\.request))) {
             let answer = comparison.take(statement)
             let place = comparison.places.count
-            comparison.bind(Int64(read.digest.count))
-            comparison.bind(read.digest.rows)
+            comparison.bind(Int64(read.digest.count), read.digest.rows)
             let isSame = """
                 (SELECT q.n = $\(place + 1)::int8 AND q.h = $\(place + 2)::int8 FROM (\(answer)) AS q(n, h))
                 """

@@ -30,13 +30,9 @@ extension PostgresWriterSession {
             coalesce((SELECT value::int8 FROM _metadata WHERE key = 'epoch'), 0))
             """)
         statement.bind(token, countedFrom: .token)
-        statement.bind(header.time)
-        statement.bind(header.author)
-        statement.bind(header.context)
-        statement.bind(header.source)
+        statement.bind(header.time, header.author, header.context, header.source)
         statement.bind(header.firstChange, countedFrom: .change)
-        statement.bind(header.trace)
-        statement.bind(changeCount)
+        statement.bind(header.trace, changeCount)
         enqueue(statement)
     }
 
@@ -69,12 +65,11 @@ extension PostgresWriterSession {
         _ entries: HistoryEntries, at indexes: [Int], to statement: inout PostgresStatement
     ) throws(StoreError) {
         if indexes.isEmpty { return }
-        statement.bind(indexes.map { entries.objects[$0].entity.name })
-        statement.bind(indexes.map { entries.objects[$0].key })
+        statement.bind(indexes.map { entries.objects[$0].entity.name }, indexes.map { entries.objects[$0].key })
         try statement.bind(indexes.map { entries.objects[$0].identity }, as: .anyValue)
-        statement.bind(indexes.map { Int64(entries.kinds[$0].rawValue) })
-        statement.bind(indexes.map { entries.properties[$0] })
-        statement.bind(indexes.map { entries.preservedValues[$0] })
+        statement.bind(
+            indexes.map { Int64(entries.kinds[$0].rawValue) }, indexes.map { entries.properties[$0] },
+            indexes.map { entries.preservedValues[$0] })
     }
 
     /// The insertion of ranges, whose own parameters begin at a number.
@@ -93,13 +88,9 @@ extension PostgresWriterSession {
         _ ranges: [(entity: Entity, range: HistoryRange)], behind count: Int, to statement: inout PostgresStatement
     ) {
         if ranges.isEmpty { return }
-        statement.bind(Int64(count))
-        statement.bind(ranges.map(\.range.count))
-        statement.bind(ranges.map(\.entity.name))
-        statement.bind(ranges.map(\.range.first))
-        statement.bind(ranges.map(\.range.last))
-        statement.bind(ranges.map(\.range.objects))
-        statement.bind(ranges.map { Int64($0.range.kind.rawValue) })
-        statement.bind(ranges.map(\.range.properties))
+        statement.bind(
+            Int64(count), ranges.map(\.range.count), ranges.map(\.entity.name), ranges.map(\.range.first),
+            ranges.map(\.range.last), ranges.map(\.range.objects), ranges.map { Int64($0.range.kind.rawValue) },
+            ranges.map(\.range.properties))
     }
 }

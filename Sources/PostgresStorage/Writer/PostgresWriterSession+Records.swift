@@ -101,10 +101,7 @@ extension PostgresWriterSession {
             WITH put AS (\(change) RETURNING 1) \
             SELECT \(PostgresStatement.refusal(unless: "EXISTS (SELECT FROM put)", words))
             """, refusal: moved(position))
-        statement.bind(position.topic)
-        statement.bind(Int64(position.partition))
-        statement.bind(position.nextOffset)
-        statement.bind(position.detail)
+        statement.bind(position.topic, Int64(position.partition), position.nextOffset, position.detail)
         if let fence { statement.bind(fence) }
         if case .offset(let offset) = predecessor { statement.bind(offset) }
         return statement
@@ -124,20 +121,12 @@ extension PostgresWriterSession {
             $6::int8[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], \
             $14::int8[]) WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, n)
             """)
-        statement.bind(Int64(letters.count))
-        statement.bind(letters.map(\.time))
-        statement.bind(letters.map(\.topic))
-        statement.bind(letters.map { Int64($0.partition) })
-        statement.bind(letters.map(\.offset))
-        statement.bind(letters.map { $0.line.map { Int64($0) } })
-        statement.bind(letters.map(\.stage))
-        statement.bind(letters.map(\.code))
-        statement.bind(letters.map(\.reason))
-        statement.bind(letters.map(\.key))
-        statement.bind(letters.map(\.value))
-        statement.bind(letters.map { Int64($0.valueBytes) })
-        statement.bind(letters.map(\.headers))
-        statement.bind(letters.map { Int64($0.attempts) })
+        statement.bind(
+            Int64(letters.count), letters.map(\.time), letters.map(\.topic), letters.map { Int64($0.partition) },
+            letters.map(\.offset), letters.map { $0.line.map { Int64($0) } }, letters.map(\.stage), letters.map(\.code),
+            letters.map(\.reason), letters.map { $0.key.map(Blob.init) },
+            letters.map { $0.value.map(Blob.init) }, letters.map { Int64($0.valueBytes) },
+            letters.map(\.headers), letters.map { Int64($0.attempts) })
         enqueue(statement)
         countRepeats(of: Int64(letters.count))
     }
@@ -180,11 +169,9 @@ extension PostgresWriterSession {
             FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::text[]) AS r(id, n, stage, code, reason) \
             WHERE d.id = r.id
             """)
-        statement.bind(grouped.map(\.key))
-        statement.bind(grouped.map { Int64($0.value.count) })
-        statement.bind(grouped.map { $0.value.last?.stage ?? "" })
-        statement.bind(grouped.map { $0.value.last?.code ?? "" })
-        statement.bind(grouped.map { $0.value.last?.reason ?? "" })
+        statement.bind(
+            grouped.map(\.key), grouped.map { Int64($0.value.count) }, grouped.map { $0.value.last?.stage ?? "" },
+            grouped.map { $0.value.last?.code ?? "" }, grouped.map { $0.value.last?.reason ?? "" })
         enqueue(statement)
     }
 
@@ -220,18 +207,13 @@ extension PostgresWriterSession {
             $9::text[], $10::text[], $11::text[], $12::text[]) \
             WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, n)
             """)
-        statement.bind(Int64(conflicts.count))
-        statement.bind(conflicts.map(\.token))
-        statement.bind(conflicts.map(\.time))
-        statement.bind(conflicts.map(\.kind))
-        statement.bind(conflicts.map(\.entity))
+        statement.bind(
+            Int64(conflicts.count), conflicts.map(\.token), conflicts.map(\.time), conflicts.map(\.kind),
+            conflicts.map(\.entity))
         try statement.bind(conflicts.map(\.identity), as: .anyValue)
-        statement.bind(conflicts.map(\.property))
-        statement.bind(conflicts.map(\.local))
-        statement.bind(conflicts.map(\.stored))
-        statement.bind(conflicts.map(\.policy))
-        statement.bind(conflicts.map(\.decision))
-        statement.bind(conflicts.map(\.source))
+        statement.bind(
+            conflicts.map(\.property), conflicts.map(\.local), conflicts.map(\.stored), conflicts.map(\.policy),
+            conflicts.map(\.decision), conflicts.map(\.source))
         enqueue(statement)
     }
 
@@ -249,9 +231,7 @@ extension PostgresWriterSession {
             INSERT INTO _cursor (name, token, time) VALUES ($1::text, $2::int8, $3::int8) \
             ON CONFLICT (name) DO UPDATE SET token = excluded.token, time = excluded.time
             """)
-        statement.bind(name)
-        statement.bind(token)
-        statement.bind(time)
+        statement.bind(name, token, time)
         enqueue(statement)
     }
 

@@ -25,7 +25,7 @@ extension PostgresWriterSession {
             return pending
         }
         let cursors = try connection.run(PostgresStatement("SELECT name, token, time FROM _cursor")).rows.map {
-            StoredCursor(name: $0.text(0), token: $0.integer(1), time: $0.integer(2))
+            StoredCursor($0)
         }
         var decision = PurgeDecision(purge, through: try lastWanted(purge.bound), cursors)
         try choose(purge, &decision)
@@ -54,8 +54,7 @@ extension PostgresWriterSession {
             SELECT token, "firstChange" + "changeCount", "changeCount" FROM _history_transaction \
             WHERE token <= $1::int8 ORDER BY token LIMIT $2::int8
             """)
-        statement.bind(decision.allowed)
-        statement.bind(Int64(max(1, purge.transactionLimit)))
+        statement.bind(decision.allowed, Int64(max(1, purge.transactionLimit)))
         for row in try connection.run(statement, "remove old history").rows {
             let (token, next) = (row.integer(0), row.integer(1))
             if !decision.take(token: token, nextChange: next, changeCount: Int(row.integer(2))) { break }
@@ -112,7 +111,7 @@ extension PostgresWriterSession {
     private func bind(_ sweep: TombstoneSweep, to statement: inout PostgresStatement) throws(StoreError) {
         statement.bind(sweep.entity ?? "")
         if sweep.identity.isNull {
-            statement.bind([UInt8]())
+            statement.bind(Blob([]))
         } else {
             try statement.bind(sweep.identity, as: .anyValue)
         }

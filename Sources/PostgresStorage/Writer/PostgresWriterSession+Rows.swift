@@ -131,8 +131,7 @@ extension PostgresWriterSession {
                 UPDATE \(tables[root].name) t SET _entity = r.e FROM unnest($1::int8[], $2::text[]) AS r(k, e) \
                 WHERE t.pk = r.k
                 """)
-            statement.bind(changes.map(\.key))
-            statement.bind(changes.map(\.entity.name))
+            statement.bind(changes.map(\.key), changes.map(\.entity.name))
             return statement
         }
     }
@@ -170,8 +169,7 @@ extension PostgresWriterSession {
                 DELETE FROM \(model.joinTables[table].quotedName) j USING unnest($1::int8[], $2::int8[]) AS r(o, d) \
                 WHERE j.owner = r.o AND j.destination = r.d
                 """)
-            statement.bind(links.map(\.pair.owner))
-            statement.bind(links.map(\.pair.destination))
+            statement.bind(links.map(\.pair.owner), links.map(\.pair.destination))
             return statement
         }
     }
@@ -191,8 +189,7 @@ extension PostgresWriterSession {
             // One statement cannot write a row twice: the last places of a pair count.
             let last = Dictionary(links.map { ($0.pair, $0.places) }) { _, last in last }
             let pairs = Array(last)
-            statement.bind(pairs.map(\.key.owner))
-            statement.bind(pairs.map(\.key.destination))
+            statement.bind(pairs.map(\.key.owner), pairs.map(\.key.destination))
             if join.ordersDestinations { statement.bind(pairs.map(\.value.destination)) }
             if join.ordersOwners { statement.bind(pairs.map(\.value.owner)) }
             return statement

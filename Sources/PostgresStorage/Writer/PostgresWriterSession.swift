@@ -112,9 +112,7 @@ final class PostgresWriterSession: WriterSession {
             UPDATE _lease SET epoch = $1::int8, holder = $2::text, expires = $3::int8, backend = \(connection.backend), \
             started = \(connection.backendStart) WHERE id = 1
             """)
-        statement.bind(epoch)
-        statement.bind(Holder.text)
-        statement.bind(now + Int64(claimSeconds * 1_000_000))
+        statement.bind(epoch, Holder.text, now + Int64(claimSeconds * 1_000_000))
         return statement
     }
 
@@ -327,8 +325,7 @@ final class PostgresWriterSession: WriterSession {
             INSERT INTO _sequence (entity, next) SELECT * FROM unnest($1::text[], $2::int8[]) \
             ON CONFLICT (entity) DO UPDATE SET next = greatest(_sequence.next, excluded.next)
             """)
-        statement.bind(Array(keys.keys))
-        statement.bind(Array(keys.values))
+        statement.bind(Array(keys.keys), Array(keys.values))
         enqueue(statement)
     }
 

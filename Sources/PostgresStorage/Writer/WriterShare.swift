@@ -54,8 +54,7 @@ extension PostgresWriterSession {
             WHERE w.id <> $1::int8 AND w.expires > $2::int8 AND \(WriterShare.isAlive("w"))) \
             FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
             """)
-        query.bind(share.id)
-        query.bind(now)
+        query.bind(share.id, now)
         do throws(StoreError) {
             let row = try connection.run([PostgresStatement("BEGIN"), query], "join the store's writers").last?.first
             guard let row else { throw Self.noLease }
@@ -109,9 +108,7 @@ extension PostgresWriterSession {
             ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, backend = excluded.backend, \
             started = excluded.started
             """)
-        statement.bind(share.id)
-        statement.bind(Holder.text)
-        statement.bind(now + Int64(claimSeconds * 1_000_000))
+        statement.bind(share.id, Holder.text, now + Int64(claimSeconds * 1_000_000))
         return statement
     }
 
@@ -145,8 +142,7 @@ extension PostgresWriterSession {
             INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
             ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
             """)
-        statement.bind(partitions.map(\.topic))
-        statement.bind(partitions.map { Int64($0.partition) })
+        statement.bind(partitions.map(\.topic), partitions.map { Int64($0.partition) })
         let result = try inTransaction { () throws(StoreError) in try connection.run(statement, "claim partitions") }
         let rows = result.rows.map { row in
             (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
@@ -170,9 +166,7 @@ extension PostgresWriterSession {
             OR NOT EXISTS (SELECT 1 FROM _writer w WHERE w.id = _role.writer AND \(WriterShare.isAlive("w"))) \
             RETURNING epoch
             """)
-        statement.bind(name)
-        statement.bind(share.id)
-        statement.bind(Int64(claimSeconds * 1_000_000))
+        statement.bind(name, share.id, Int64(claimSeconds * 1_000_000))
         return try connection.run(statement, "hold a role").first?.integer(0)
     }
 }

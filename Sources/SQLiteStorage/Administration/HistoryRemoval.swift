@@ -31,17 +31,12 @@ private struct HistoryRemoval {
         try choose(purge, &decision)
         decision.describe(in: &result)
         guard let last = decision.last else { return pending }
-        let removal = try store.statement("DELETE FROM _history_transaction WHERE token <= ?")
-        removal.bind(1, last.token)
-        try removal.run()
-        let metadata = try store.statement(
+        try store.run("DELETE FROM _history_transaction WHERE token <= ?", last.token)
+        try store.run(
             """
             INSERT INTO _metadata (key, value) VALUES ('purgedToken', ?1), ('nextChange', ?2) \
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
-            """)
-        metadata.bind(1, String(last.token))
-        metadata.bind(2, String(last.nextChange))
-        try metadata.run()
+            """, String(last.token), String(last.nextChange))
         return last.nextChange
     }
 
@@ -62,10 +57,7 @@ private struct HistoryRemoval {
     private func cursors() throws(StoreError) -> [StoredCursor] {
         let statement = try store.statement("SELECT name, token, time FROM _cursor")
         var cursors: [StoredCursor] = []
-        while try statement.step() {
-            cursors.append(
-                StoredCursor(name: statement.text(0), token: statement.integer(1), time: statement.integer(2)))
-        }
+        while try statement.step() { cursors.append(StoredCursor(statement)) }
         return cursors
     }
 
@@ -76,8 +68,7 @@ private struct HistoryRemoval {
             SELECT token, firstChange + changeCount, changeCount FROM _history_transaction WHERE token <= ? \
             ORDER BY token LIMIT ?
             """)
-        statement.bind(1, decision.allowed)
-        statement.bind(2, max(1, purge.transactionLimit))
+        statement.bindAll(decision.allowed, max(1, purge.transactionLimit))
         defer { statement.reset() }
         while try statement.step() {
             let (token, next) = (statement.integer(0), statement.integer(1))
@@ -93,21 +84,16 @@ private struct HistoryRemoval {
         }
         // The ids of plain rows have no gaps but those that ranges fill.
         let bound = try store.integer("SELECT id FROM _history_change WHERE id < ?1 ORDER BY id LIMIT 1 OFFSET ?2") {
-            $0.bind(1, end)
-            $0.bind(2, max(1, limit))
+            $0.bindAll(end, max(1, limit))
         }
-        let changes = try store.statement("DELETE FROM _history_change WHERE id < ?")
-        changes.bind(1, bound ?? end)
-        try changes.run()
+        try store.run("DELETE FROM _history_change WHERE id < ?", bound ?? end)
         result.changeRowCount += Int(store.changedRowCount)
         if bound != nil { result.isFinished = false }
         try removeRanges(before: bound ?? end, &result)
     }
 
     private func removeRanges(before end: Int64, _ result: inout PurgeResult) throws(StoreError) {
-        let ranges = try store.statement("DELETE FROM _history_range WHERE id < ?")
-        ranges.bind(1, end)
-        try ranges.run()
+        try store.run("DELETE FROM _history_range WHERE id < ?", end)
         result.changeRowCount += Int(store.changedRowCount)
     }
 

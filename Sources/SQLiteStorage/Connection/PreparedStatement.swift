@@ -3,7 +3,7 @@ import GRDBSQLite
 /// A prepared statement over SQLite's C interface, for the hot paths of writers and readers.
 ///
 /// Used by one thread at a time. It has to be released before the connection closes.
-final class PreparedStatement {
+final class PreparedStatement: StoreRow {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
 
@@ -86,6 +86,15 @@ final class PreparedStatement {
         if let bytes { bind(position, bytes) } else { bindNull(position) }
     }
 
+    /// Binds the values of the first parameters.
+    func bindAll<each Bound: SQLiteValue>(_ values: repeat each Bound) {
+        var position = 1
+        for value in repeat each values {
+            value.bind(to: self, at: position)
+            position += 1
+        }
+    }
+
     // MARK: Running
 
     /// Steps to the next row; false when there is none, after which the statement is ready for its next use.
@@ -103,6 +112,12 @@ final class PreparedStatement {
 
     /// Runs a statement that returns no rows, and makes it ready for its next use.
     func run() throws(StoreError) {
+        while try step() {}
+    }
+
+    /// The same with the values of its first parameters.
+    func run<each Bound: SQLiteValue>(_ values: repeat each Bound) throws(StoreError) {
+        bindAll(repeat each values)
         while try step() {}
     }
 
@@ -129,19 +144,22 @@ final class PreparedStatement {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
         case SQLITE_FLOAT: return .double(sqlite3_column_double(statement, column))
-        case SQLITE_TEXT: return .text(text(column))
+        case SQLITE_TEXT: return .text(text(Int(column)))
         case SQLITE_BLOB: return .blob(bytes(column))
         default: return .null
         }
     }
 
-    func text(_ column: Int32) -> String {
-        guard let start = sqlite3_column_text(statement, column) else { return "" }
-        let count = Int(sqlite3_column_bytes(statement, column))
+    func text(_ column: Int) -> String {
+        guard let start = sqlite3_column_text(statement, Int32(column)) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, Int32(column)))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    func optionalText(_ column: Int32) -> String? { isNull(Int(column)) ? nil : text(column) }
+    func blob(_ column: Int) -> [UInt8]? {
+        if case .blob(let bytes) = value(column) { return bytes }
+        return nil
+    }
 
     /// Tells whether a column holds a text whose bytes are no UTF-8; ``value(_:)`` repairs such a text.
     func isMalformedText(_ column: Int) -> Bool {
@@ -161,5 +179,36 @@ final class PreparedStatement {
     /// SQLite copies bound bytes at once: SQLITE_TRANSIENT, a cast that Swift cannot import.
     private var transient: sqlite3_destructor_type {
         unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+}
+
+/// The value of a parameter.
+protocol SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int)
+}
+
+extension Int: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) { statement.bind(position, self) }
+}
+
+extension Int64: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) { statement.bind(position, self) }
+}
+
+extension String: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) { statement.bind(position, self) }
+}
+
+extension [UInt8]: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) { statement.bind(position, self) }
+}
+
+extension Value: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) { statement.bind(position, self) }
+}
+
+extension Optional: SQLiteValue where Wrapped: SQLiteValue {
+    func bind(to statement: PreparedStatement, at position: Int) {
+        if let self { self.bind(to: statement, at: position) } else { statement.bindNull(position) }
     }
 }

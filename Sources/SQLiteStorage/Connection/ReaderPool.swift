@@ -1,34 +1,27 @@
-import Dispatch
 import GRDB
 import GRDBSQLite
-import Synchronization
 
 /// The connections that snapshots are read on, each with the statements and requests that it has met before.
 ///
 /// GRDB's own pool prepares the statements around each read again, which short reads feel.
 final class ReaderPool: Sendable {
-    /// A connection, which one caller at a time takes out of the pool.
-    private final class Reader: @unchecked Sendable {
+    private struct Reader {
         let queue: DatabaseQueue
         let caches = ReaderCaches()
-
-        init(_ queue: DatabaseQueue) { self.queue = queue }
     }
 
-    private struct State {
-        var idle: [Reader] = []
-        var isClosed = false
-    }
-
-    private let state = Mutex(State())
-    private let free: DispatchSemaphore
+    private let readers: ConnectionPool<Reader>
     private let open: @Sendable () throws -> DatabaseQueue
 
     /// - Parameters:
     ///   - maximumCount: how many connections read at the same time; others wait.
     ///   - open: makes a connection that only reads.
     init(maximumCount: Int, open: @escaping @Sendable () throws -> DatabaseQueue) {
-        free = DispatchSemaphore(value: max(1, maximumCount))
+        readers = ConnectionPool(maximumCount: maximumCount) { reader in
+            // A connection with prepared statements cannot be closed.
+            reader.caches.removeAll()
+            try? reader.queue.close()
+        }
         self.open = open
     }
 
@@ -38,22 +31,20 @@ final class ReaderPool: Sendable {
     func read<Result>(
         _ interruption: ReadInterruption?, _ body: (Database, ReaderCaches) throws -> Result
     ) throws -> Result {
-        free.wait()
-        defer { free.signal() }
-        let reader = try take()
-        defer { giveBack(reader) }
-        return try reader.queue.unsafeRead { database in
-            guard let connection = database.sqliteConnection else { throw StoreError.closed }
-            let statements = reader.caches.statements
-            try Self.run("BEGIN", connection, statements)
-            do {
-                let result = try Self.reading(interruption, connection) { try body(database, reader.caches) }
-                try Self.run("COMMIT", connection, statements)
-                return result
-            } catch {
-                // The failure may have ended the transaction itself.
-                if sqlite3_get_autocommit(connection) == 0 { try? Self.run("ROLLBACK", connection, statements) }
-                throw error
+        try readers.use(open: { Reader(queue: try open()) }) { reader in
+            try reader.queue.unsafeRead { database in
+                guard let connection = database.sqliteConnection else { throw StoreError.closed }
+                let statements = reader.caches.statements
+                try Self.run("BEGIN", connection, statements)
+                do {
+                    let result = try Self.reading(interruption, connection) { try body(database, reader.caches) }
+                    try Self.run("COMMIT", connection, statements)
+                    return result
+                } catch {
+                    // The failure may have ended the transaction itself.
+                    if sqlite3_get_autocommit(connection) == 0 { try? Self.run("ROLLBACK", connection, statements) }
+                    throw error
+                }
             }
         }
     }
@@ -84,37 +75,8 @@ final class ReaderPool: Sendable {
         try statement.run()
     }
 
-    private func take() throws -> Reader {
-        let idle = try state.withLock { state in
-            if state.isClosed { throw StoreError.closed }
-            return state.idle.popLast()
-        }
-        return try idle ?? Reader(open())
-    }
-
-    private func giveBack(_ reader: Reader) {
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.idle.append(reader) }
-            return state.isClosed
-        }
-        if isClosed { Self.close(reader) }
-    }
-
     /// Closes the connections; those that are reading are closed when they have read.
-    func close() {
-        let idle = state.withLock { state in
-            state.isClosed = true
-            defer { state.idle = [] }
-            return state.idle
-        }
-        for reader in idle { Self.close(reader) }
-    }
-
-    private static func close(_ reader: Reader) {
-        // A connection with prepared statements cannot be closed.
-        reader.caches.removeAll()
-        try? reader.queue.close()
-    }
+    func close() { readers.close() }
 }
 
 /// The caches of a connection.

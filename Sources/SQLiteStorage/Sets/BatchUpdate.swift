@@ -216,8 +216,7 @@ struct BatchUpdate {
             sql: "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE pk > ? ORDER BY pk LIMIT 1 OFFSET ?")
         var start = Int64.min
         while start < .max {
-            bound.bind(1, start)
-            bound.bind(2, HistoryRange.maximumCount - 1)
+            bound.bindAll(start, HistoryRange.maximumCount - 1)
             let end = try bound.step() ? bound.integer(0) : .max
             bound.reset()
             for statement in [update, extent, list] {

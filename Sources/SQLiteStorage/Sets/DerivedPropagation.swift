@@ -49,8 +49,7 @@ final class DerivedPropagation: DerivedComputation {
         if keys.isEmpty { return }
         let statement = try store.statement("INSERT OR IGNORE INTO \(try keyTable(node)) (pk) VALUES (?)")
         for key in keys {
-            statement.bind(1, key)
-            try statement.run()
+            try statement.run(key)
         }
     }
 
@@ -249,14 +248,11 @@ final class DerivedPropagation: DerivedComputation {
         for (position, slot) in plan.derivedSlots[entity.index].enumerated() where slots.contains(slot) {
             bits |= 1 << Int64(position)
         }
-        let statement = try store.statement(
+        try store.run(
             """
             INSERT INTO temp.derived_\(root) (pk, slots) VALUES (?, ?) \
             ON CONFLICT (pk) DO UPDATE SET slots = slots | excluded.slots
-            """)
-        statement.bind(1, pk)
-        statement.bind(2, bits)
-        try statement.run()
+            """, pk, bits)
     }
 
     /// Appends one change for each object that nobody absorbed, in the order of entities and keys.

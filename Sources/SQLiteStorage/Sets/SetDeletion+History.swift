@@ -18,10 +18,7 @@ extension SetDeletion {
             token = excluded.token, saved = excluded.saved
             """
         ) {
-            $0.bind(1, entity.rootName)
-            $0.bind(2, tombstone.time)
-            $0.bind(3, token)
-            $0.bind(4, history.time)
+            $0.bindAll(entity.rootName, tombstone.time, token, history.time)
         }
         if !store.tombstoneFilter.isRead { return }
         let identities = try PreparedStatement(
@@ -47,10 +44,7 @@ extension SetDeletion {
             SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.columnName)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY \(key)
             """
         ) {
-            $0.bind(1, token)
-            $0.bind(2, entity.name)
-            $0.bind(3, kind.rawValue)
-            $0.bind(4, properties)
+            $0.bindAll(token, entity.name, kind.rawValue, properties)
         }
         let count = store.changedRowCount
         if let mark { try store.removeChange(id: mark) }

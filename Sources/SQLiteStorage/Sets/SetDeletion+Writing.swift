@@ -62,9 +62,7 @@ extension SetDeletion {
         try store.runOnce(
             "UPDATE _tombstone SET version = ?1 WHERE entity = ?2 AND identity = ?3 AND ?1 IS NOT NULL"
         ) {
-            $0.bind(1, tombstone.version)
-            $0.bind(2, entity.rootName)
-            $0.bind(3, identity)
+            $0.bindAll(tombstone.version, entity.rootName, identity)
         }
     }
 }

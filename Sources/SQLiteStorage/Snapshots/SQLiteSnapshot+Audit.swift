@@ -6,10 +6,6 @@ extension SQLiteSnapshot {
             ORDER BY id DESC LIMIT ?2
             """
         let bindings: [Value] = [.integer(id), .integer(Int64(limit))] + (key.map { [.text($0)] } ?? [])
-        return try all(sql, bindings) { row in
-            AuditEntry(
-                id: row.integer(0), time: row.integer(1), actor: row.text(2), action: row.text(3), request: row.text(4),
-                idempotencyKey: row.optionalText(5), result: row.optionalText(6))
-        }
+        return try all(sql, bindings) { AuditEntry($0) }
     }
 }

@@ -1,10 +1,8 @@
 // Tombstones, positions, dead-letter records and conflicts.
 extension SQLiteSnapshot {
     func positions() throws -> [SourcePosition] {
-        try all("SELECT topic, partition, nextOffset, detail FROM _position ORDER BY topic, partition") { row in
-            SourcePosition(
-                topic: row.text(0), partition: Int32(clamping: row.integer(1)), nextOffset: row.integer(2),
-                detail: row.optionalText(3))
+        try all("SELECT topic, partition, nextOffset, detail FROM _position ORDER BY topic, partition") {
+            SourcePosition($0)
         }
     }
 
@@ -34,24 +32,10 @@ extension SQLiteSnapshot {
             valueLimit.map { "NULL, substr(value, 1, \($0)), valueBytes, NULL" }
             ?? "key, value, valueBytes, headers"
         let sql = """
-            SELECT id, time, topic, partition, offset, line, stage, code, reason, \(bytes), attempts FROM _dead_letter WHERE \(condition) \
-            ORDER BY id LIMIT ?
+            SELECT id, time, topic, partition, offset, line, stage, code, reason, \(bytes), attempts \
+            FROM _dead_letter WHERE \(condition) ORDER BY id LIMIT ?
             """
-        return try all(sql, bindings + [.integer(Int64(limit))]) { row in
-            var letter = DeadLetter(
-                time: row.integer(1), topic: row.text(2), partition: max(0, Int32(clamping: row.integer(3))),
-                offset: row.integer(4), line: row.isNull(5) ? nil : Int(row.integer(5)), stage: row.text(6),
-                code: row.text(7), reason: row.text(8), key: blob(row.value(9)), value: blob(row.value(10)),
-                valueBytes: Int(row.integer(11)), headers: row.optionalText(12))
-            letter.id = row.integer(0)
-            letter.attempts = Int(row.integer(13))
-            return letter
-        }
-    }
-
-    private func blob(_ value: Value) -> [UInt8]? {
-        if case .blob(let bytes) = value { return bytes }
-        return nil
+        return try all(sql, bindings + [.integer(Int64(limit))]) { DeadLetter($0) }
     }
 
     func deadLetterSizes(after id: Int64, limit: Int) throws -> [DeadLetterSize] {
@@ -76,10 +60,7 @@ extension SQLiteSnapshot {
             GROUP BY code, topic, reason
             """
         try step(sql, bindings) { row in
-            try each(
-                DeadLetterReason(
-                    code: row.text(0), topic: row.text(1), reason: row.text(2), count: Int(row.integer(3)),
-                    firstTime: row.integer(4), lastTime: row.integer(5)))
+            try each(DeadLetterReason(row))
             return true
         }
     }
@@ -98,16 +79,7 @@ extension SQLiteSnapshot {
             SELECT id, token, time, kind, entity, identity, property, local, stored, policy, decision, source \
             FROM _conflict WHERE id > ? ORDER BY id LIMIT ?
             """
-        return try all(sql, [.integer(id), .integer(Int64(limit))]) { row in
-            var note = ConflictNote(
-                kind: row.text(3), entity: row.text(4), identity: row.value(5), property: row.optionalText(6),
-                local: row.optionalText(7), stored: row.optionalText(8), policy: row.text(9), decision: row.text(10))
-            note.id = row.integer(0)
-            note.token = row.integer(1)
-            note.time = row.integer(2)
-            note.source = row.optionalText(11)
-            return note
-        }
+        return try all(sql, [.integer(id), .integer(Int64(limit))]) { ConflictNote($0) }
     }
 }
 

@@ -9,40 +9,20 @@ extension SQLiteSnapshot {
     func transactions(_ selection: HistorySelection, limit: Int) throws -> [StoredTransaction] {
         let query = HistoryQuery(selection)
         let sql = "\(query.transactions) ORDER BY t.token LIMIT ?"
-        return try all(sql, query.transactionBindings + [.integer(Int64(limit))]) { row in
-            StoredTransaction(
-                token: row.integer(0), time: row.integer(1), author: row.text(2), context: row.optionalText(3),
-                source: row.optionalText(4), trace: row.optionalText(7), firstChange: row.integer(5),
-                changeCount: Int(row.integer(6)))
-        }
+        return try all(sql, query.transactionBindings + [.integer(Int64(limit))]) { StoredTransaction($0) }
     }
 
     func changes(_ selection: HistorySelection, limit: Int) throws -> [StoredChange] {
         let query = HistoryQuery(try narrowed(selection))
         let columns = "c.id, c.token, c.entity, c.object, c.identity, c.change, c.properties, c.tombstone"
         let sql = "SELECT \(columns) \(query.changes) ORDER BY c.id LIMIT ?"
-        return try all(sql, query.changeBindings + [.integer(Int64(limit))]) { row in
-            let change = HistoryChange(
-                entity: row.text(2), pk: row.integer(3), identity: row.value(4),
-                kind: ChangeKind(rawValue: Int(row.integer(5))) ?? .update,
-                properties: row.text(6).split(separator: ",").map { String($0) }, tombstone: row.optionalText(7),
-                token: row.integer(1))
-            return StoredChange(id: row.integer(0), change: change)
-        }
+        return try all(sql, query.changeBindings + [.integer(Int64(limit))]) { StoredChange($0) }
     }
 
     func ranges(_ selection: HistorySelection, each: (StoredRange) throws -> Bool) throws {
         let query = HistoryQuery(try narrowed(selection))
         let columns = "r.id, r.token, r.entity, r.first, r.last, r.count, r.objects, r.change, r.properties"
-        try step("SELECT \(columns) \(query.ranges) ORDER BY r.id", query.rangeBindings) { row in
-            let kind = ChangeKind(rawValue: Int(row.integer(7))) ?? .update
-            let (first, last, properties) = (row.integer(3), row.integer(4), row.optionalText(8))
-            let range = HistoryRange(
-                first: first, last: last, count: row.integer(5), objects: row.optionalText(6), kind: kind,
-                properties: properties)
-            return try each(
-                StoredRange(id: row.integer(0), token: row.integer(1), entity: row.text(2), range: range))
-        }
+        try step("SELECT \(columns) \(query.ranges) ORDER BY r.id", query.rangeBindings) { try each(StoredRange($0)) }
     }
 
     func changeCount(_ selection: HistorySelection) throws -> Int {
@@ -118,7 +98,7 @@ extension SQLiteSnapshot {
 
     func cursors() throws -> [StoredCursor] {
         try all("SELECT name, token, time FROM _cursor ORDER BY name") {
-            StoredCursor(name: $0.text(0), token: $0.integer(1), time: $0.integer(2))
+            StoredCursor($0)
         }
     }
 

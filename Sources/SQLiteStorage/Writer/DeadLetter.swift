@@ -28,7 +28,7 @@ extension WriterConnection {
             AND kept.headers IS fresh.headers AND kept.value IS fresh.value
             """
         let index = "kept INDEXED BY _dead_letter_place"
-        let count = try statement(
+        try run(
             """
             UPDATE _dead_letter SET attempts = attempts + repeats.times, (stage, code, reason) = \
             (SELECT stage, code, reason FROM _dead_letter WHERE id = repeats.latest) \
@@ -36,66 +36,43 @@ extension WriterConnection {
             (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh CROSS JOIN _dead_letter \(index) \
             WHERE fresh.id > ? AND \(isSame) GROUP BY fresh.id) GROUP BY earliest) AS repeats \
             WHERE _dead_letter.id = repeats.earliest
-            """)
-        count.bind(1, last)
-        try count.run()
+            """, last)
         if changedRowCount == 0 { return }
-        let removal = try statement(
+        try run(
             """
             DELETE FROM _dead_letter AS fresh WHERE id > ? \
             AND EXISTS (SELECT 1 FROM _dead_letter \(index) WHERE \(isSame))
-            """)
-        removal.bind(1, last)
-        try removal.run()
+            """, last)
     }
 
     private func append(_ letter: DeadLetter) throws(StoreError) {
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _dead_letter (time, topic, partition, offset, line, stage, code, reason, key, value, \
             valueBytes, headers, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        statement.bind(1, letter.time)
-        statement.bind(2, letter.topic)
-        statement.bind(3, Int64(letter.partition))
-        statement.bind(4, letter.offset)
-        statement.bind(5, letter.line.map { Int64($0) })
-        statement.bind(6, letter.stage)
-        statement.bind(7, letter.code)
-        statement.bind(8, letter.reason)
-        statement.bind(9, letter.key)
-        statement.bind(10, letter.value)
-        statement.bind(11, letter.valueBytes)
-        statement.bind(12, letter.headers)
-        statement.bind(13, letter.attempts)
-        try statement.run()
+            """,
+            letter.time, letter.topic, Int64(letter.partition), letter.offset, letter.line.map { Int64($0) },
+            letter.stage, letter.code, letter.reason, letter.key, letter.value, letter.valueBytes, letter.headers,
+            letter.attempts)
     }
 
     /// Removes a dead letter whose record has been applied or is not wanted.
     func removeDeadLetter(_ id: Int64) throws(StoreError) {
-        let statement = try statement("DELETE FROM _dead_letter WHERE id = ?")
-        statement.bind(1, id)
-        try statement.run()
+        try run("DELETE FROM _dead_letter WHERE id = ?", id)
     }
 
     /// Notes that a dead letter was tried again in vain, and why.
     func noteAttempt(_ attempt: FailedAttempt) throws(StoreError) {
-        let statement = try statement(
-            "UPDATE _dead_letter SET attempts = attempts + 1, stage = ?, code = ?, reason = ? WHERE id = ?")
-        statement.bind(1, attempt.stage)
-        statement.bind(2, attempt.code)
-        statement.bind(3, attempt.reason)
-        statement.bind(4, attempt.id)
-        try statement.run()
+        try run(
+            "UPDATE _dead_letter SET attempts = attempts + 1, stage = ?, code = ?, reason = ? WHERE id = ?",
+            attempt.stage, attempt.code, attempt.reason, attempt.id)
     }
 }
 
 extension WriterConnection {
     func putMetadata(_ key: String, _ value: String) throws(StoreError) {
-        let statement = try statement(
-            "INSERT INTO _metadata (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value")
-        statement.bind(1, key)
-        statement.bind(2, value)
-        try statement.run()
+        try run(
+            "INSERT INTO _metadata (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            key, value)
     }
 }

@@ -156,7 +156,7 @@ final class EntityTable {
             }
             count = entity.slotCount
         }
-        let own = entity.sharesTable ? members[statement.text(Int32(entity.slotCount) + 2)] ?? entity : entity
+        let own = entity.sharesTable ? members[statement.text(entity.slotCount + 2)] ?? entity : entity
         return StoredRow(
             pk: statement.integer(0), entity: own, isPlaceholder: statement.integer(1) != 0, values: values)
     }

@@ -41,15 +41,11 @@ struct Lease {
     }
 
     private func write(_ store: WriterConnection, now: Int64) throws(StoreError) {
-        let statement = try store.statement(
+        try store.run(
             """
             INSERT INTO _lease (id, epoch, holder, expires) VALUES (1, ?, ?, ?) \
             ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, holder = excluded.holder, expires = excluded.expires
-            """)
-        statement.bind(1, epoch)
-        statement.bind(2, holder.text)
-        statement.bind(3, now + Int64(ttlSeconds * 1_000_000))
-        try statement.run()
+            """, epoch, holder.text, now + Int64(ttlSeconds * 1_000_000))
     }
 
     /// Checks inside a write transaction that the lease is still held.
@@ -70,9 +66,7 @@ struct Lease {
 
     /// Gives the lease up, so that the next worker need not wait.
     func release(_ store: WriterConnection) throws(StoreError) {
-        let statement = try store.statement("UPDATE _lease SET expires = 0 WHERE id = 1 AND epoch = ?")
-        statement.bind(1, epoch)
-        try statement.run()
+        try store.run("UPDATE _lease SET expires = 0 WHERE id = 1 AND epoch = ?", epoch)
     }
 }
 

@@ -8,20 +8,15 @@ extension WriterConnection {
         let last = try statement("SELECT max(id) FROM _history_change")
         defer { last.reset() }
         if try last.step(), !last.isNull(0), last.integer(0) == id - 1 { return nil }
-        let mark = try statement(
-            "INSERT INTO _history_change (id, token, entity, object, change) VALUES (?, ?, '', 0, ?)")
-        mark.bind(1, id - 1)
-        mark.bind(2, token)
-        mark.bind(3, ChangeKind.update.rawValue)
-        try mark.run()
+        try run(
+            "INSERT INTO _history_change (id, token, entity, object, change) VALUES (?, ?, '', 0, ?)",
+            id - 1, token, ChangeKind.update.rawValue)
         return id - 1
     }
 
     /// Removes a row that ``markLastChange(before:token:)`` made.
     func removeChange(id: Int64) throws(StoreError) {
-        let statement = try statement("DELETE FROM _history_change WHERE id = ?")
-        statement.bind(1, id)
-        try statement.run()
+        try run("DELETE FROM _history_change WHERE id = ?", id)
     }
 }
 

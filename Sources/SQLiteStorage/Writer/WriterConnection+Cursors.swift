@@ -1,20 +1,14 @@
 extension WriterConnection {
     func removeCursor(name: String) throws(StoreError) -> Bool {
-        let statement = try statement("DELETE FROM _cursor WHERE name = ?")
-        statement.bind(1, name)
-        try statement.run()
+        try run("DELETE FROM _cursor WHERE name = ?", name)
         return changedRowCount > 0
     }
 
     func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _cursor (name, token, time) VALUES (?, ?, ?) \
             ON CONFLICT (name) DO UPDATE SET token = excluded.token, time = excluded.time
-            """)
-        statement.bind(1, name)
-        statement.bind(2, token)
-        statement.bind(3, time)
-        try statement.run()
+            """, name, token, time)
     }
 }

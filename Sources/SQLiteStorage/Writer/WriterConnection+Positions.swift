@@ -17,27 +17,17 @@ extension WriterConnection {
     private func insert(_ position: SourcePosition, replaces: Bool) throws(StoreError) {
         let resolution =
             replaces ? "UPDATE SET nextOffset = excluded.nextOffset, detail = excluded.detail" : "NOTHING"
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _position (topic, partition, nextOffset, detail) VALUES (?, ?, ?, ?) \
             ON CONFLICT (topic, partition) DO \(resolution)
-            """)
-        statement.bind(1, position.topic)
-        statement.bind(2, Int64(position.partition))
-        statement.bind(3, position.nextOffset)
-        statement.bind(4, position.detail)
-        try statement.run()
+            """, position.topic, Int64(position.partition), position.nextOffset, position.detail)
     }
 
     private func update(_ position: SourcePosition, from offset: Int64) throws(StoreError) {
-        let statement = try statement(
-            "UPDATE _position SET nextOffset = ?, detail = ? WHERE topic = ? AND partition = ? AND nextOffset = ?")
-        statement.bind(1, position.nextOffset)
-        statement.bind(2, position.detail)
-        statement.bind(3, position.topic)
-        statement.bind(4, Int64(position.partition))
-        statement.bind(5, offset)
-        try statement.run()
+        try run(
+            "UPDATE _position SET nextOffset = ?, detail = ? WHERE topic = ? AND partition = ? AND nextOffset = ?",
+            position.nextOffset, position.detail, position.topic, Int64(position.partition), offset)
     }
 
     private func conflict(_ position: SourcePosition) -> StoreError {

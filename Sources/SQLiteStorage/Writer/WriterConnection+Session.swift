@@ -89,9 +89,7 @@ extension WriterConnection: WriterSession {
     }
 
     func removeConflicts(through id: Int64) throws(StoreError) -> Int {
-        let statement = try statement("DELETE FROM _conflict WHERE id <= ?")
-        statement.bind(1, id)
-        try statement.run()
+        try run("DELETE FROM _conflict WHERE id <= ?", id)
         return Int(changedRowCount)
     }
 }

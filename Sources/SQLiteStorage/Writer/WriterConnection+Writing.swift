@@ -42,18 +42,11 @@ extension WriterConnection {
     // MARK: History
 
     func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 {
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _history_transaction (time, author, context, source, firstChange, trace, changeCount) \
             VALUES (?, ?, ?, ?, ?, ?, 0)
-            """)
-        statement.bind(1, header.time)
-        statement.bind(2, header.author)
-        statement.bind(3, header.context)
-        statement.bind(4, header.source)
-        statement.bind(5, header.firstChange)
-        statement.bind(6, header.trace)
-        try statement.run()
+            """, header.time, header.author, header.context, header.source, header.firstChange, header.trace)
         return sqlite3_last_insert_rowid(connection)
     }
 

@@ -49,8 +49,8 @@ final class WriterConnection {
         for join in joins { join.releaseStatements() }
     }
 
-    func run(_ sql: String) throws(StoreError) {
-        try statement(sql).run()
+    func run<each Bound: SQLiteValue>(_ sql: String, _ values: repeat each Bound) throws(StoreError) {
+        try statement(sql).run(repeat each values)
     }
 
     /// Runs a statement that is made for one use, such as those on temporary tables.
@@ -106,12 +106,9 @@ final class WriterConnection {
     }
 
     func putSequence(entity: String, next: Int64) throws(StoreError) {
-        let statement = try statement(
-            "INSERT INTO _sequence (entity, next) VALUES (?, ?) ON CONFLICT (entity) DO UPDATE SET next = excluded.next"
-        )
-        statement.bind(1, entity)
-        statement.bind(2, next)
-        try statement.run()
+        try run(
+            "INSERT INTO _sequence (entity, next) VALUES (?, ?) ON CONFLICT (entity) DO UPDATE SET next = excluded.next",
+            entity, next)
     }
 }
 
@@ -158,26 +155,16 @@ extension WriterConnection {
         entity: Entity, identity: Value, _ tombstone: Tombstone, token: Int64, saved: Int64
     ) throws(StoreError) {
         tombstoneFilter.insert(identity, of: entity)
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _tombstone (entity, identity, version, time, token, saved) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
             version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
-            """)
-        statement.bind(1, entity.rootName)
-        statement.bind(2, identity)
-        statement.bind(3, tombstone.version)
-        statement.bind(4, tombstone.time)
-        statement.bind(5, token)
-        statement.bind(6, saved)
-        try statement.run()
+            """, entity.rootName, identity, tombstone.version, tombstone.time, token, saved)
     }
 
     func removeTombstone(entity: String, identity: Value) throws(StoreError) {
-        let statement = try statement("DELETE FROM _tombstone WHERE entity = ? AND identity = ?")
-        statement.bind(1, entity)
-        statement.bind(2, identity)
-        try statement.run()
+        try run("DELETE FROM _tombstone WHERE entity = ? AND identity = ?", entity, identity)
     }
 }
 
@@ -186,21 +173,13 @@ extension WriterConnection {
 extension WriterConnection {
     /// Appends a row that stands for many changes of one kind, with the ids from `id` on.
     func appendRange(_ range: HistoryRange, id: Int64, token: Int64, entity: String) throws(StoreError) {
-        let statement = try statement(
+        try run(
             """
             INSERT INTO _history_range (id, count, token, entity, first, last, objects, change, properties) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        statement.bind(1, id)
-        statement.bind(2, range.count)
-        statement.bind(3, token)
-        statement.bind(4, entity)
-        statement.bind(5, range.first)
-        statement.bind(6, range.last)
-        statement.bind(7, range.objects)
-        statement.bind(8, range.kind.rawValue)
-        statement.bind(9, range.properties)
-        try statement.run()
+            """,
+            id, range.count, token, entity, range.first, range.last, range.objects, range.kind.rawValue,
+            range.properties)
     }
 
     /// Returns the id that the next change gets; the ids of purged changes are passed over.
