@@ -70,11 +70,11 @@ extension MemorySnapshot {
         return Dictionary(found.map { ($0.pk, identity(of: $0)) }) { first, _ in first }
     }
 
-    func deletedIdentities(_ entity: String, in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
+    func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
         var identities: [Int64: Value] = [:]
         for stored in tables.changes where stored.id > id && stored.change.kind == .delete {
             let change = stored.change
-            if change.entity == entity, change.pk >= range.first, change.pk <= range.last {
+            if entities.contains(change.entity), change.pk >= range.first, change.pk <= range.last {
                 identities[change.pk] = change.identity
             }
         }

@@ -1,8 +1,10 @@
 """Writes the first inputs of a fuzzing target: the project's samples, models and texts of its documentation."""
 
+import base64
 import json
 import pathlib
 import re
+import struct
 import sys
 
 root, target, corpus = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
@@ -88,6 +90,11 @@ def configuration():
 def texts():
     yield from (b"2026-01-02T03:04:05.678901Z", b"2026-01-02T03:04:05+02:00", b"-12.500e3", b"AAECAw==",
                 b"123e4567-e89b-12d3-a456-426614174000", b"123e4567-e89b-12d3-a456-426614174000:42", b"1e-400", b"0.1")
+    # Cursors: version, fingerprint, key, then a double, a text and a decimal.
+    for number in (1.5, float("inf"), float("nan")):
+        cursor = b"\x01" + bytes(16) + b"\x02" + struct.pack(">d", number)
+        cursor += b"".join(b"\x03" + struct.pack(">Q", len(text)) + text for text in (b"Pump", b"12.5"))
+        yield base64.urlsafe_b64encode(cursor).rstrip(b"=")
 
 
 def expressions():

@@ -132,6 +132,8 @@ struct BatchInsertion {
     private let nextRow: () throws -> [String: BatchInsertRequest.Content]?
     /// The attribute by which rows match objects, and the entity within which its values are unique.
     private let matching: (attribute: Attribute, holders: Entity)?
+    /// The rows that were read and are no events yet.
+    private var rows: [[String: BatchInsertRequest.Content]] = []
     private var rowCount = 0
 
     private static let chunkSize = 500
@@ -164,18 +166,19 @@ struct BatchInsertion {
         }
     }
 
-    /// Returns the next chunk, or nil at the end.
+    /// Returns the next chunk, or nil at the end. A chunk ends before a row whose object depends on the rows before.
     mutating func nextEvents(_ reader: any RowReader) throws -> [ChangeSet]? {
-        var rows: [[String: BatchInsertRequest.Content]] = []
         while rows.count < Self.chunkSize, let row = try nextRow() { rows.append(row) }
         if rows.isEmpty { return nil }
-        let known = try identities(of: rows, reader)
+        var matched = MatchedIdentities(
+            try identities(of: rows, reader), rowsMayBeStale: entity.versionSlot != nil)
         var events: [ChangeSet] = []
-        var seen: [Value: Value] = [:]
         for row in rows {
+            guard let identity = identity(row, &matched) else { break }
             rowCount += 1
-            events.append(ChangeSet(try operation(row, known: known, seen: &seen)))
+            events.append(ChangeSet(try operation(row, identity)))
         }
+        rows.removeFirst(events.count)
         return events
     }
 
@@ -216,9 +219,8 @@ struct BatchInsertion {
     }
 
     private func operation(
-        _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
+        _ row: [String: BatchInsertRequest.Content], _ identity: Value
     ) throws -> ObjectOperation {
-        let identity = identity(row, known: known, seen: &seen)
         guard !identity.isNull else {
             throw BatchError(
                 .refused, "\(entity.name).\(entity.identity.name) is missing", remedy: "Give each row its identity",
@@ -233,19 +235,15 @@ struct BatchInsertion {
     /// identity in the row.
     ///
     /// A row without an identity gets a random UUID if the identity is a UUID. Otherwise the result is null, because the
-    /// row may have lost its identity.
+    /// row may have lost its identity. It is nil where the rows before have to be applied first.
     private func identity(
-        _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
-    ) -> Value {
+        _ row: [String: BatchInsertRequest.Content], _ matched: inout MatchedIdentities
+    ) -> Value? {
         var given = Value.null
         if let value = stored(row, entity.identity) { given = value }
         if given.isNull, entity.identity.type == .uuid { given = .blob(UUIDText.random()) }
-        guard let matching = matching?.attribute, let value = stored(row, matching), !value.isNull else {
-            return given
-        }
-        let identity = known[value] ?? seen[value] ?? given
-        seen[value] = identity
-        return identity
+        guard let matching = matching?.attribute, let value = stored(row, matching) else { return given }
+        return matched.identity(of: value, given: given)
     }
 
     private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout ObjectOperation) throws

@@ -112,7 +112,7 @@ package struct CheckedAggregate: Sendable {
 package struct ResolvedPath: Sendable {
     package enum End: Sendable {
         case attribute(Attribute)
-        /// The destination of a to-one relationship.
+        /// The destination of a to-one relationship whose references always lead to an object.
         case destination(Relationship)
         /// The object itself.
         case object
@@ -129,6 +129,17 @@ package struct ResolvedPath: Sendable {
         self.origin = origin
         self.steps = steps
         self.end = end
+    }
+
+    /// Makes the path to a to-one relationship's destination. Where deletions leave references behind, it leads to the
+    /// object itself, so that a reference without object reads null.
+    package init(
+        scope: Int, origin: Int, steps: [Relationship], to relationship: Relationship, in model: ObjectModel
+    ) {
+        let mayDangle = model.inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true
+        self.init(
+            scope: scope, origin: origin, steps: mayDangle ? steps + [relationship] : steps,
+            end: mayDangle ? .object : .destination(relationship))
     }
 
     /// The position of the entity that has the end.

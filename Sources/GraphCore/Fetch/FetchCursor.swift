@@ -59,9 +59,9 @@ package struct FetchCursor: Sendable, Equatable {
 
     /// Reads a cursor.
     ///
-    /// - Parameter count: the number of values in the request's order.
+    /// - Parameter types: those of the request's sort keys.
     /// - Throws: ``FetchPredicateError`` with code `predicate.cursor` if it is broken or of another request.
-    init(_ text: String, fingerprint: UInt64, count: Int) throws(FetchPredicateError) {
+    init(_ text: String, fingerprint: UInt64, types: [ExpressionType]) throws(FetchPredicateError) {
         guard text.utf8.count <= Self.maximumBytes, let bytes = Self.bytes(text), bytes.first == Self.version else {
             throw Self.broken
         }
@@ -73,8 +73,8 @@ package struct FetchCursor: Sendable, Equatable {
                 remedy: "Use it with the same entity, condition and order, or begin without one")
         }
         var values: [Value] = []
-        for _ in 0..<count {
-            guard let value = reader.value() else { throw Self.broken }
+        for type in types {
+            guard let value = reader.value(), type.canGive(value) else { throw Self.broken }
             values.append(value)
         }
         guard reader.bytes.isEmpty else { throw Self.broken }
@@ -119,6 +119,22 @@ package struct FetchCursor: Sendable, Equatable {
             let content = bytes.prefix(Int(count))
             bytes = bytes.dropFirst(Int(count))
             return content
+        }
+    }
+}
+
+extension ExpressionType {
+    /// Tells whether an expression of the type can give a value. One that computes may leave the range of its type, so a
+    /// whole number may be a real one, and a real one infinite.
+    fileprivate func canGive(_ value: Value) -> Bool {
+        guard case .value(let type) = self else { return value.isNull }
+        return switch value {
+        case .null: true
+        case .integer: type == .boolean || type == .date || type.isNumeric && type != .decimal
+        case .double(let number): !number.isNaN && (type == .date || type.isNumeric && type != .decimal)
+        case .text(let text):
+            type == .decimal ? DecimalText.canonical(text) == text : [.string, .uri, .transformable].contains(type)
+        case .blob(let bytes): type == .binary || type == .uuid && bytes.count == 16
         }
     }
 }

@@ -186,7 +186,7 @@ public struct CheckedFetchRequest: Sendable {
             throw FetchPredicateError(
                 .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
         }
-        return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
+        return try FetchCursor(text, fingerprint: fingerprint, types: sort.map(\.expression.type))
     }
 
     /// The entities of the requested objects.

@@ -39,7 +39,9 @@ extension PredicateChecker {
             if relationship.isToMany { return try many(path, rest, start.scope, steps, relationship) }
             if rest.isEmpty {
                 if let function = path.function { throw notToMany(function, name, path) }
-                return single(start, steps, .destination(relationship))
+                return single(
+                    ResolvedPath(
+                        scope: start.scope, origin: start.entity, steps: steps, to: relationship, in: model))
             }
             steps.append(relationship)
             entity = model.entities[relationship.destinationIndex]
@@ -49,8 +51,11 @@ extension PredicateChecker {
     }
 
     private func single(_ start: Element, _ steps: [Relationship], _ end: ResolvedPath.End) -> TypedExpression {
-        let path = ResolvedPath(scope: start.scope, origin: start.entity, steps: steps, end: end)
-        return TypedExpression(node: .path(path), type: path.type)
+        single(ResolvedPath(scope: start.scope, origin: start.entity, steps: steps, end: end))
+    }
+
+    private func single(_ path: ResolvedPath) -> TypedExpression {
+        TypedExpression(node: .path(path), type: path.type)
     }
 
     // MARK: To-many relationships

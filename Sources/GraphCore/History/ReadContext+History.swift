@@ -152,11 +152,14 @@ extension ReadContext {
         of part: HistoryRange, _ stored: StoredRange, count: Int
     ) throws -> [Int64: Value] {
         var identities: [Int64: Value] = [:]
+        var names = [stored.entity]
         if let entity = model.entity(named: stored.entity) {
             identities = try session.identities(entity, in: part)
+            // An object may have become one of a sub-entity since; keys are unique in the whole hierarchy.
+            names = model.kindNames(model.root(of: entity))
         }
         if identities.count >= count { return identities }
-        let deleted = try session.deletedIdentities(stored.entity, in: part, after: stored.id)
+        let deleted = try session.deletedIdentities(names, in: part, after: stored.id)
         return identities.merging(deleted) { $1 }
     }
 

@@ -81,8 +81,9 @@ package protocol SnapshotSession {
     /// Returns the identities of a range's present objects by primary key.
     func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value]
 
-    /// Returns the identities of a range's objects by primary key whose deletion has an id greater than `id`.
-    func deletedIdentities(_ entity: String, in range: HistoryRange, after id: Int64) throws -> [Int64: Value]
+    /// Returns the identities of a range's objects by primary key whose deletion, as an object of one of the entities, has
+    /// an id greater than `id`.
+    func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value]
 
     /// Returns the cursors of the history's readers in the order of their names.
     func cursors() throws -> [StoredCursor]

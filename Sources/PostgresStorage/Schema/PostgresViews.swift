@@ -39,7 +39,16 @@ struct PostgresViews {
             parts.append(part("r", identity, "\(ranges) \(table) BETWEEN r.first AND r.last \(condition) NULL"))
             parts.append(part("r", identity, "\(ranges) \(list) \(table) = o.pk::bigint \(condition) NOT NULL"))
         }
-        let table = "JOIN _history_change d ON d.change = 2 AND d.entity = r.entity AND d.id > r.id AND d.object"
+        // An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.
+        let kinships =
+            ["d.entity = r.entity"]
+            + model.hierarchies.map { names in
+                let list = PostgresText.literals(names)
+                return "r.entity IN (\(list)) AND d.entity IN (\(list))"
+            }
+        let table = """
+            JOIN _history_change d ON d.change = 2 AND (\(kinships.joined(separator: " OR "))) AND d.id > r.id AND d.object
+            """
         let gone = Self.identity("d.identity")
         parts.append(part("r", gone, "\(ranges) \(table) BETWEEN r.first AND r.last WHERE r.objects IS NULL"))
         parts.append(part("r", gone, "\(ranges) \(list) \(table) = o.pk::bigint WHERE r.objects IS NOT NULL"))

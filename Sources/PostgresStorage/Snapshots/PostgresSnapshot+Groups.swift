@@ -37,7 +37,7 @@ struct PostgresGroups {
             // The identity of a destination follows from its key.
             guard case .toOne(let relationship) = column.source, request.isGrouped, let key else { continue }
             let path = ResolvedPath(
-                scope: 0, origin: request.entity.index, steps: [], end: .destination(relationship))
+                scope: 0, origin: request.entity.index, steps: [], to: relationship, in: request.model)
             let reference = TypedExpression(node: .path(path), type: path.type)
             guard let owner = conditions.expression(reference), keys.contains(owner.sql),
                 let identity = conditions.expression(key)

@@ -163,14 +163,18 @@ extension PostgresSnapshot {
         return Dictionary(found.map { ($0.pk, identity(of: $0)) }) { first, _ in first }
     }
 
-    func deletedIdentities(_ entity: String, in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
+    func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
         var query = PostgresQuery()
-        query.add("entity =", entity)
+        let names = query.parameter(entities)
         query.add("object >=", range.first)
         query.add("object <=", range.last)
         query.add("id >", id)
         let found = try all(
-            query, "SELECT object, identity FROM _history_change WHERE change = 2 AND \(query.condition) ORDER BY id"
+            query,
+            """
+            SELECT object, identity FROM _history_change WHERE change = 2 AND entity = ANY(\(names)) \
+            AND \(query.condition) ORDER BY id
+            """
         ) { ($0.integer(0), $0.value(1, .anyValue)) }
         return Dictionary(found) { _, last in last }
     }

@@ -48,10 +48,21 @@ extension SQLiteStorage {
             // Stores that were made before conflicts were kept have no table for them.
             try database.execute(sql: Schema.conflictTable)
             try database.execute(sql: Schema.deadLetterIndex)
+            try renewHistoryView(database, model)
         } else {
             try create(database, model: model, path: path, options: options)
         }
         if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
+    }
+
+    /// The view belongs to this version and model.
+    private static func renewHistoryView(_ database: Database, _ model: ObjectModel) throws {
+        let view = Schema(model).historyView
+        if try String.fetchOne(database, sql: "SELECT sql FROM sqlite_master WHERE name = '_history'") == view {
+            return
+        }
+        try database.execute(sql: "DROP VIEW IF EXISTS _history")
+        try database.execute(sql: view)
     }
 
     /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.

@@ -23,7 +23,7 @@ struct LayoutUpgrade {
     /// - Throws: ``StoreError`` with the code `store.leased` where rows have to be copied while a worker writes them.
     func run(_ database: Database, from format: Int) throws {
         if format < 2 {
-            for statement in Schema(model).upgradeFromFirst { try database.execute(sql: statement) }
+            for statement in Schema.upgradeFromFirst { try database.execute(sql: statement) }
         }
         for statement in Schema.upgradeFromThird { try database.execute(sql: statement) }
         if format < 3, changesColumns {

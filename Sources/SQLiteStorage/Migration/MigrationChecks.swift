@@ -218,6 +218,22 @@ struct MigrationChecks {
                 for names in constraints where names.contains(name) { problems += try duplicates(entity, names) }
             }
         }
+        return try problems + mappedDuplicates()
+    }
+
+    /// Looks at the unique values that an expression computes.
+    private func mappedDuplicates() throws -> [String] {
+        var problems: [String] = []
+        for entity in mapping.new.entities {
+            let identity = entity.parentIndex == nil ? [[entity.identity.name]] : []
+            for names in entity.ownUniquenessConstraints.map(\.properties) + identity {
+                let isMapped = names.contains { name in
+                    let attribute = entity.attribute(named: name)
+                    return attribute.flatMap { script.columns.expressions?.expression(for: $0, of: entity) } != nil
+                }
+                if isMapped { problems += try duplicates(entity, names) }
+            }
+        }
         return problems
     }
 

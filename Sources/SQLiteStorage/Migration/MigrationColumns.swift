@@ -80,7 +80,8 @@ struct MigrationColumns {
         let call = functions.call(inputs.map(\.column)) { values in
             expression.value(Self.operands(inputs, values)).stored(as: attribute.type) ?? .null
         }
-        return "CASE WHEN s._placeholder THEN NULL ELSE \(call) END"
+        // A placeholder has nothing but its identity.
+        return isIdentity(attribute) ? call : "CASE WHEN s._placeholder THEN NULL ELSE \(call) END"
     }
 
     /// The attributes of an entity whose old values may have no counterpart.
@@ -107,7 +108,11 @@ struct MigrationColumns {
             let fits = expression.value(Self.operands(inputs, values)).stored(as: attribute.type) != nil
             return .integer(fits ? 0 : 1)
         }
-        return "NOT s._placeholder AND \(call)"
+        return isIdentity(attribute) ? call : "NOT s._placeholder AND \(call)"
+    }
+
+    private func isIdentity(_ attribute: Attribute) -> Bool {
+        attribute.slot == mapping.new.entities[attribute.entityIndex].identitySlot
     }
 
     /// A value of an old row that an expression reads.

@@ -122,6 +122,7 @@ extension MigrationRun {
     func separateRanges(oldTablesIn schema: String) throws {
         for entity in mapping.removedEntities {
             let name = SQLText.literal(entity.name)
+            let kin = SQLText.literals(mapping.old.kindNames(mapping.old.root(of: entity)))
             let wanted = "SELECT 1 FROM _history_range WHERE entity = \(name)"
             guard try Row.fetchOne(database, sql: wanted) != nil else { continue }
             let columns = "id, token, entity, object, identity, change, properties"
@@ -141,7 +142,7 @@ extension MigrationRun {
                 WHERE step + 1 < \(HistoryRange.maximumCount)), \
                 places AS (\(places)), \
                 deleted AS MATERIALIZED (SELECT object, identity FROM _history_change \
-                WHERE change = 2 AND entity = \(name)) \
+                WHERE change = 2 AND entity IN (\(kin))) \
                 INSERT INTO _history_change (\(columns)) \
                 SELECT p.id + p.step, p.token, p.entity, p.object, coalesce(e.\(identity), d.identity), p.change, \
                 p.properties FROM places p LEFT JOIN \(table) e ON e.pk = p.object \

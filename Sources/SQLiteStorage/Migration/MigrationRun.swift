@@ -87,8 +87,9 @@ struct MigrationRun {
     private func alter() throws {
         for table in script.tables {
             guard case .alter(let statements) = table.method else { continue }
-            // Indexes stand in the way of columns that go; they are built again in the end.
-            if statements.contains(where: { $0.contains(" DROP COLUMN ") || $0.contains(" RENAME COLUMN ") }) {
+            // Indexes stand in the way of columns that go, and of unique values that change their rows; they are built
+            // again in the end.
+            if statements.contains(where: { !$0.contains(" ADD COLUMN ") }) {
                 let indexes = try SchemaSnapshot(database).objects(of: "index").filter { $0.table == table.name }
                 for index in indexes { try execute("DROP INDEX \(SQLText.quoted(index.name))") }
             }

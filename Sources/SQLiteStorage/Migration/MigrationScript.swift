@@ -194,11 +194,7 @@ struct MigrationScript {
             } else {
                 change.added.append(definition)
             }
-            if case .computed(let sql) = source {
-                // After the renaming an expression would meet other names.
-                if before != nil, before != column { return nil }
-                change.updates.append("\(SQLText.quoted(column)) = \(sql)")
-            }
+            if case .computed(let sql) = source { change.updates.append("\(SQLText.quoted(column)) = \(sql)") }
         }
         return change.statements(old)
     }
@@ -218,10 +214,10 @@ struct MigrationScript {
         /// The statements, or nil where SQLite cannot alter the table in this way.
         func statements(_ old: TableDefinition) -> [String]? {
             let dropped = old.columns.filter { !kept.contains($0.name) }
-            // A column that refers to another table cannot be dropped, and expressions over dropped ones need them.
-            if dropped.contains(where: { $0.text.contains("REFERENCES") }) || !updates.isEmpty && !dropped.isEmpty {
-                return nil
-            }
+            // A column that refers to another table cannot be dropped.
+            if dropped.contains(where: { $0.text.contains("REFERENCES") }) { return nil }
+            // Expressions read the old columns by their old names.
+            if !updates.isEmpty, !dropped.isEmpty || !renames.isEmpty { return nil }
             let oldNames = Set(old.columns.map { $0.name.lowercased() })
             if renames.contains(where: { oldNames.contains($0.1.lowercased()) }) { return nil }
             var actions = dropped.map { "DROP COLUMN \(SQLText.quoted($0.name))" }

@@ -89,17 +89,16 @@ struct Schema {
     }
 
     /// Makes a store of the first layout one of the second.
-    var upgradeFromFirst: [String] {
-        Self.historyAdditions + [
+    static var upgradeFromFirst: [String] {
+        historyAdditions + [
             "ALTER TABLE _tombstone ADD COLUMN saved INTEGER",
             // When the old ones were saved is not known: their time begins now.
             "UPDATE _tombstone SET saved = CAST(strftime('%s', 'now') AS INTEGER) * 1000000",
-            "DROP VIEW IF EXISTS _history", historyView,
         ]
     }
 
     /// A row for each changed object. An object of a batch request is found in its table, or among the later deletions.
-    private var historyView: String {
+    var historyView: String {
         let head = "t.token, \(Self.isoDate("t.time")) AS time, t.author, t.source"
         func change(_ alias: String) -> String {
             "CASE \(alias).change WHEN 0 THEN 'insert' WHEN 1 THEN 'update' ELSE 'delete' END AS change"
@@ -121,10 +120,17 @@ struct Schema {
             parts.append("\(selection) \(list) \(table) = o.value \(condition) NOT NULL")
         }
         let selection = "SELECT \(head), r.entity, d.identity, \(change("r")), r.properties, NULL \(ranges)"
+        // An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.
+        let kinships =
+            ["d.entity = r.entity"]
+            + model.hierarchies.map { names in
+                let list = SQLText.literals(names)
+                return "r.entity IN (\(list)) AND d.entity IN (\(list))"
+            }
         // Named, for SQLite would rather make an index of all deletions for each query.
         let table = """
             CROSS JOIN _history_change d INDEXED BY _history_change_deletion \
-            ON d.change = 2 AND d.entity = r.entity AND d.id > r.id AND d.object
+            ON d.change = 2 AND (\(kinships.joined(separator: " OR "))) AND d.id > r.id AND d.object
             """
         parts.append("\(selection) \(table) BETWEEN r.first AND r.last WHERE r.objects IS NULL")
         parts.append("\(selection) \(list) \(table) = o.value WHERE r.objects IS NOT NULL")

@@ -76,13 +76,13 @@ extension SQLiteSnapshot {
             [.text(HistoryRange.list(range.keys[...]))])
     }
 
-    func deletedIdentities(_ entity: String, in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
+    func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
         try identities(
             """
             SELECT object, identity FROM _history_change \
-            WHERE change = 2 AND entity = ? AND object BETWEEN ? AND ? AND id > ?
+            WHERE change = 2 AND entity IN (\(SQLText.literals(entities))) AND object BETWEEN ? AND ? AND id > ?
             """,
-            [.text(entity), .integer(range.first), .integer(range.last), .integer(id)])
+            [.integer(range.first), .integer(range.last), .integer(id)])
     }
 
     private func identities(_ sql: String, _ bindings: [Value]) throws -> [Int64: Value] {

@@ -36,6 +36,28 @@ import Testing
                 == "{\"title\":\"t\"}")
     }
 
+    @Test func `changes of an object keep its identity when it became one of a sub-entity and was deleted`() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Task: { identity: id, attributes: { id: { type: string }, size: { type: integer64, default: 1 } } }
+                  Bug: { parent: Task, attributes: { severity: { type: string, optional: true } } }
+                """)
+        let names = (0..<10).map { Value.text("t\($0)") }
+        try graph.apply(names.map { graph.upsert("Task", $0) })
+        _ = try graph.writer.execute(BatchUpdateRequest("Task", set: ["size": .value(2)]))
+        try graph.apply(graph.upsert("Bug", "t3", ["severity": "high"]))
+        try graph.apply(graph.delete("Bug", "t3"))
+        for storage in TestStorage.allCases {
+            let changes = try graph.store.read(from: storage) { try $0.history(after: 0, limit: 2) }.flatMap(\.changes)
+            #expect(changes.map(\.identity) == names + names, "\(storage)")
+        }
+        if TestStorage.current == .memory { return }
+        for token in 1...2 {
+            #expect(try graph.column("SELECT identity FROM _history WHERE token = \(token) ORDER BY identity") == names)
+        }
+    }
+
     @Test(.onlyInSQLite("memory writes no ranges"))
     func `change numbers go on after ranges and purges`() throws {
         let graph = try graph()

@@ -44,6 +44,61 @@ import Testing
         #expect(try graph.rows("SELECT id, code, text FROM E ORDER BY id") == [["old", 1, "kept"], ["y", 2, "two"]])
     }
 
+    private static let people = """
+        entities:
+          Person:
+            identity: id
+            version: v
+            attributes:
+              id: { type: string }
+              email: { type: string, optional: true, unique: true }
+              v: { type: integer64, optional: true }
+        """
+
+    /// - Parameter count: the number of rows between the two.
+    @Test(arguments: [0, 1, 500], [nil, "new"] as [String?])
+    func `a row may take the value that a row before gave away`(_ count: Int, _ email: String?) throws {
+        let graph = try Graph(yaml: Self.people)
+        try graph.apply(graph.upsert("Person", "a", ["email": "old"]))
+        let others = (0..<count).map { ["id": .text("o\($0)"), "email": .text("e\($0)")] as [String: Value] }
+        let new = email.map { Value.text($0) } ?? .null
+        var request = BatchInsertRequest(
+            "Person", values: [["id": "a", "email": new]] + others + [["id": "b", "email": "old"]])
+        request.matching = "email"
+        #expect(try graph.writer.execute(request).count == count + 2)
+        #expect(
+            try graph.rows("SELECT id, email FROM Person WHERE id IN ('a', 'b') ORDER BY id")
+                == [["a", new], ["b", "old"]])
+    }
+
+    @Test(arguments: [0, 1, 500]) func `a stale row gives no value away and takes none`(_ count: Int) throws {
+        let graph = try Graph(yaml: Self.people)
+        try graph.apply(graph.upsert("Person", "a", ["email": "old", "v": 9]))
+        let others = (0..<count).map { ["id": .text("o\($0)"), "email": .text("e\($0)")] as [String: Value] }
+        var request = BatchInsertRequest(
+            "Person",
+            values: [["id": "a", "email": "new", "v": 8]] + others
+                + [["id": "b", "email": "old", "v": 10], ["id": "c", "email": "new", "v": 10]])
+        request.matching = "email"
+        let result = try graph.writer.execute(request)
+        #expect(result.staleCount == 1)
+        #expect(
+            try graph.rows("SELECT id, email, v FROM Person WHERE v = 10 ORDER BY id")
+                == [["a", "old", 10], ["c", "new", 10]])
+    }
+
+    @Test func `the number of a refused row counts those of a chunk that ended early`() throws {
+        let graph = try Graph(yaml: Self.people)
+        try graph.apply(graph.upsert("Person", "a", ["email": "old"]))
+        var request = BatchInsertRequest(
+            "Person",
+            values: [["id": "a", "email": "new"], ["id": "b", "email": "old"], ["email": "x"]])
+        request.matching = "email"
+        let error = #expect(throws: BatchError.self) { try graph.writer.execute(request) }
+        #expect(error?.row == 3)
+        #expect(try graph.rows("SELECT id, email FROM Person") == [["a", "old"]])
+    }
+
     /// Core Data's entities need no identity: they get a hidden one.
     @Test func `rows without identity get a new one`() throws {
         let model = try CoreDataModels.read(

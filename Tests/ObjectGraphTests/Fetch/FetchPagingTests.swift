@@ -45,7 +45,8 @@ struct FetchPagingTests {
     static let orders = [
         [], ["title"], ["-title"], ["-cost", "title"], ["cost"], ["asset.name[cd]", "-priority"], ["-asset.name[c]"],
         ["-checklist.@count", "-startDate"], ["checklist.minutes.@max", "asset"], ["-priority", "startDate", "-title"],
-        ["-startDate"], ["startDate", "-cost"], ["lowercase(title) desc", "cost"], ["-(priority * 2)", "id"],
+        ["-startDate"], ["startDate", "-cost"], ["priority * 1e308 * 10"], ["lowercase(title) desc", "cost"],
+        ["-(priority * 2)", "id"],
     ]
 
     @Test(arguments: orders, [1, 3, 7, 100])
@@ -117,7 +118,35 @@ struct FetchPagingTests {
         let values: [Value] = [.null, .integer(.min), .double(-0.0), .text("é\0'"), .blob([0, 255])]
         let cursor = FetchCursor(fingerprint: 7, pk: -3, values: values)
         #expect(cursor.text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
-        #expect(try FetchCursor(cursor.text, fingerprint: 7, count: 5) == cursor)
+        let types: [AttributeType] = [.uuid, .integer64, .double, .string, .binary]
+        #expect(try FetchCursor(cursor.text, fingerprint: 7, types: types.map { .value($0) }) == cursor)
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `refuses a cursor with values that the order does not have`(_ storage: TestStorage) throws {
+        let wrong: [(key: String, values: [Value])] = [
+            ("priority", [.double(.nan), .double(-.nan), .text("1"), .blob([1])]),
+            ("checklist.minutes.@avg", [.double(.nan), .double(.signalingNaN), .text("1")]),
+            ("startDate", [.double(.nan), .text("2026")]), ("title", [.integer(1), .double(.nan), .blob([])]),
+            ("cost", [.integer(1), .double(1), .text("1e2"), .text("many"), .text("")]),
+        ]
+        for (key, values) in wrong {
+            let checked = try request([key]).checked(with: model)
+            for value in values {
+                let cursor = FetchCursor(fingerprint: checked.fingerprint, pk: 1, values: [value])
+                let error = #expect(throws: FetchPredicateError.self, "\(key) \(value)") {
+                    try fixture.store.read(from: storage) { try $0.page(request([key]) { $0.after = cursor.text }) }
+                }
+                #expect(error?.code == .cursor)
+            }
+        }
+    }
+
+    @Test func `what is not a number has a place before all whole numbers`() {
+        for number in [Int64.min, 0, .max] {
+            #expect(ValueOrder.compare(.integer(number), .double(.nan)) == 1)
+            #expect(ValueOrder.compare(.double(.nan), .integer(number)) == -1)
+        }
     }
 
     // MARK: Batches

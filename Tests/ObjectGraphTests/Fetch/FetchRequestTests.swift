@@ -51,6 +51,32 @@ struct FetchRequestTests {
         #expect(object.identities(of: "chat") == nil)
     }
 
+    @Test func `a reference that dangles is missing in every condition`() throws {
+        let fixture = try ReadingFixture(yaml: Models.rules)
+        func up(_ entity: String, _ id: String, _ box: String? = nil) -> ChangeSet {
+            ReadingFixture.upsert(fixture.model, entity, id, box.map { ["box": .one($0)] } ?? [:])
+        }
+        try fixture.apply([up("Trace", "dangling", "gone"), up("Trace", "held", "kept"), up("Trace", "none")])
+        // Who comes back under the same identity is another object.
+        for event in [ReadingFixture.delete(fixture.model, "Box", "gone"), up("Box", "gone")] {
+            try fixture.apply([event])
+            for condition in ["box == nil", "box.id == nil", "NOT box != nil", "box IN {nil}"] {
+                #expect(try fixture.identities("Trace", condition) == ["dangling", "none"], "\(condition)")
+            }
+            for condition in ["box != nil", "box.id != nil", "box == 'kept'", "NOT box == nil"] {
+                #expect(try fixture.identities("Trace", condition) == ["held"], "\(condition)")
+            }
+            #expect(try fixture.identities("Trace", "box == 'gone'") == [])
+            #expect(try fixture.identities("Box", "ANY traces.box == SELF") == ["kept"])
+        }
+        var request = FetchRequest("Trace")
+        (request.properties, request.groupBy, request.sort) = (["box", "count() AS traces"], ["box"], ["box"])
+        for storage in TestStorage.allCases {
+            let rows = try fixture.store.read(from: storage) { try $0.rows(request) }
+            #expect(rows.map { [$0["box"], $0["traces"]] } == [[.null, 2], ["kept", 1]], "\(storage)")
+        }
+    }
+
     @Test func `a fetch writes JSON`() throws {
         var output = ""
         try fetch("Message") { $0.condition = .text("id = 'x1'") }.first?.appendJSON(to: &output)

@@ -36,6 +36,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int64.max, 0])
+    func `changes from before an entity has a sub-entity keep the identities of deleted objects`(
+        _ threshold: Int64
+    ) throws {
+        let names = (0..<10).map { Value.text("i\($0)") }
+        let fixture = try MigrationFixture(Self.flat) { graph in
+            try graph.apply(names.map { graph.upsert("Item", $0, ["size": 5]) })
+        }
+        try fixture.migrate(to: Self.family) { $0.copyRowThreshold = threshold }
+        try fixture.use { graph in
+            try graph.apply(graph.upsert("Small", "i3", ["note": "n"]))
+            try graph.apply(graph.delete("Small", "i3"))
+            let first = try #require(try graph.store.read { try $0.transaction(1, from: 0, limit: 100) })
+            #expect(first.changes.map(\.identity) == names)
+            #expect(try graph.column("SELECT identity FROM _history WHERE token = 1 ORDER BY identity") == names)
+        }
+    }
+
     private func familyStore() throws -> MigrationFixture {
         let fixture = try flatStore()
         try fixture.migrate(to: Self.family)

@@ -258,6 +258,65 @@ import Testing
             try fixture.rows("SELECT priority, label, at FROM Item ORDER BY id") == [[1, "X-a", 40], [3, "Y-b", 40]])
     }
 
+    @Test(arguments: [Int64.max, 0])
+    func `a mapping reads attributes by their old names while they are renamed`(_ threshold: Int64) throws {
+        let fixture = try MigrationFixture(
+            entityModel("priority: { type: string, optional: true }\nprice: { type: double, optional: true }")
+        ) {
+            try $0.apply([$0.upsert("Item", "a", ["priority": "low", "price": .value(.double(12.5))])])
+        }
+        let target = entityModel(
+            """
+            priorityText: { type: string, optional: true, renamedFrom: priority }
+            priority: { type: integer64 }
+            cost: { type: double, optional: true, renamedFrom: price }
+            cents: { type: integer64, optional: true }
+            """, version: "2")
+        try fixture.migrate(to: target) {
+            $0.copyRowThreshold = threshold
+            $0.mapping = try? MigrationMapping.parse(
+                """
+                entities:
+                  Item:
+                    priority: { from: priority, map: { low: 1, high: 3 } }
+                    cents: round(price * 100)
+                """)
+        }
+        #expect(
+            try fixture.rows("SELECT priorityText, priority, cost, cents FROM Item") == [["low", 1, 12.5, 1250]])
+    }
+
+    /// The chats and their tags with one more attribute.
+    private static let noted = MigrationFixture.chats.replacing("version: 1", with: "version: 2")
+        .replacing("{ id: { type: string }", with: "{ id: { type: string }, note: { type: string, optional: true }")
+
+    @Test(arguments: [Int64.max, 0])
+    func `a mapping computes identities of placeholders too`(_ threshold: Int64) throws {
+        let fixture = try filled()
+        let links = try fixture.rows("SELECT id, chat FROM Message ORDER BY id")
+        try fixture.migrate(to: Self.noted) {
+            $0.copyRowThreshold = threshold
+            // The new identity of one is the old one of the next.
+            $0.mapping = try? MigrationMapping.parse(
+                "entities: { Chat: { id: { from: id, map: { c0: c1, c1: c2, c2: c3 } } } }")
+        }
+        #expect(
+            try fixture.rows("SELECT id, _placeholder FROM Chat ORDER BY id") == [["c1", 0], ["c2", 0], ["c3", 1]])
+        #expect(try fixture.rows("SELECT id, chat FROM Message ORDER BY id") == links)
+    }
+
+    @Test(arguments: [Int64.max, 0])
+    func `a mapping that makes one identity of two is refused`(_ threshold: Int64) throws {
+        let fixture = try filled()
+        let before = try fixture.dump()
+        let (code, details) = try fixture.refusal(to: Self.noted) {
+            $0.copyRowThreshold = threshold
+            $0.mapping = try? MigrationMapping.parse("entities: { Tag: { id: \"'t'\" } }")
+        }
+        #expect(code == "migration.rows" && details == "Tag: the values of id are not unique: 1 row, as that with pk 1")
+        #expect(try fixture.dump() == before)
+    }
+
     @Test func `a mapping that does not cover a row is refused`() throws {
         let fixture = try MigrationFixture(entityModel("priority: { type: string }")) {
             try $0.apply([$0.upsert("Item", "a", ["priority": "odd"])])

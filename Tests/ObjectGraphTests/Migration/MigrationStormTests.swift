@@ -38,15 +38,33 @@ import Testing
 
     private struct Fault: Error {}
 
-    /// Stages through the models; where there are several, now and then with closures, which do nothing.
+    /// Stages through the models, now and then with a mapping; where there are several, also with closures, which do
+    /// nothing.
     private func stages(from old: String, through texts: [String], seed: UInt64) throws -> [MigrationStage] {
         let models = try ([old] + texts).map { try ObjectModel.parse($0) }
         var random = SeededGenerator(seed: seed ^ 0x7374_6167_6573)
         return zip(models, models.dropFirst()).map { source, target in
-            if texts.count == 1 || random.chance(60) { return .lightweight(to: target) }
+            let mapping = random.chance(50) ? mapping(from: source, to: target, &random) : nil
+            if texts.count == 1 || random.chance(60) { return .lightweight(to: target, mapping: mapping) }
             return .custom(
-                from: source, to: target, willMigrate: random.chance(50) ? { _ in } : nil, didMigrate: { _ in })
+                from: source, to: target, mapping: mapping, willMigrate: random.chance(50) ? { _ in } : nil,
+                didMigrate: { _ in })
         }
+    }
+
+    /// Computes an attribute from any attribute of the old entity, or from the object's key.
+    private func mapping(
+        from source: ObjectModel, to target: ObjectModel, _ random: inout SeededGenerator
+    ) -> MigrationMapping? {
+        let matched = ModelMapping(from: source, to: target)
+        guard
+            let entity = target.entities.filter({ matched.source(of: $0).entity != nil }).randomElement(using: &random),
+            let attribute = entity.attributes.filter({ !$0.isDerived }).randomElement(using: &random),
+            let old = matched.source(of: entity).entity
+        else { return nil }
+        let inputs = old.attributes.map(\.name) + ["pk"]
+        guard let input = inputs.randomElement(using: &random) else { return nil }
+        return try? MigrationMapping.parse("entities: { \(entity.name): { \(attribute.name): \(input) } }")
     }
 
     private func problem(from old: String, through texts: [String], seed: UInt64) throws -> String? {

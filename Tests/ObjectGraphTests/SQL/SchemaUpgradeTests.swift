@@ -67,6 +67,22 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
+    @Test func `a store with the history's view of another version gets this one's when it is opened for writing`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let path = folder.path("s.sqlite")
+        try makeStore(path, model)
+        try change(path, "DROP VIEW _history; CREATE VIEW _history AS SELECT 1 AS token")
+        let graph = try Graph(model, path: path)
+        #expect(
+            try graph.column("SELECT sql FROM sqlite_master WHERE name = '_history'") == [
+                .text(Schema(model).historyView)
+            ])
+        #expect(try graph.column("SELECT entity FROM _history") == ["Chat"])
+    }
+
     /// Takes a store back to the first layout.
     private func downgrade(_ path: String) throws {
         let queue = try DatabaseQueue(path: path)

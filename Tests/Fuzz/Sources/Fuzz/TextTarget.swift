@@ -1,5 +1,7 @@
 import ObjectGraph
 
+@testable import GraphCore
+
 /// Texts of values and tokens: what is read is written as a text that reads the same.
 struct TextTarget: FuzzTarget {
     func take(_ bytes: UnsafeRawBufferPointer) throws {
@@ -18,6 +20,13 @@ struct TextTarget: FuzzTarget {
         }
         if let token = try? HistoryToken(text), try HistoryToken(token.description) != token {
             throw Broken("a token reads otherwise: \(token)")
+        }
+        let types: [ExpressionType] = [.value(.double), .value(.string), .value(.decimal)]
+        if let cursor = try? FetchCursor(text, fingerprint: 0, types: types) {
+            if try FetchCursor(cursor.text, fingerprint: 0, types: types) != cursor {
+                throw Broken("a cursor reads otherwise: \(cursor)")
+            }
+            _ = ValueOrder.compare(cursor.values[0], .integer(1))
         }
     }
 }
