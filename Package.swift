@@ -130,7 +130,7 @@ let package = Package(
             name: "ObjectGraphTests",
             dependencies: [
                 "ObjectGraph", "GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage", "PostgresStorage",
-                "TestSupport",
+                "CPostgres", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

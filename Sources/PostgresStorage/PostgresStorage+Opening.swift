@@ -10,7 +10,7 @@ extension PostgresStorage {
         var lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))")
         lock.bind(address.schema)
         // Of several processes that open a new store, one makes it.
-        try connection.run([PostgresStatement("BEGIN"), lock], "open the store")
+        try connection.run([.begin, lock], "open the store")
         do throws(StoreError) {
             if fill != nil, try connection.holdsStore() {
                 throw StoreError(
@@ -59,10 +59,12 @@ extension PostgresStorage {
                 .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of another program",
                 remedy: "Name another schema")
         }
-        let schema = SQLText.quoted(address.schema)
-        let statements = try PostgresSchema(model).statements()
-        try connection.run(
-            (["CREATE SCHEMA IF NOT EXISTS \(schema)"] + statements).map { PostgresStatement($0) }, "make the store")
+        // The server refuses IF NOT EXISTS too where the role owns the schema, but may not make schemas.
+        let name = SQLText.quoted(address.schema)
+        let find = PostgresStatement("SELECT to_regnamespace(\(SQLText.literal(name))) IS NULL")
+        let isNew = try connection.run(find, "open the store").first?.flag(0) == true
+        let statements = (isNew ? ["CREATE SCHEMA \(name)"] : []) + PostgresSchema(model).statements
+        try connection.run(statements.map { PostgresStatement($0) }, "make the store")
         var own = [
             (key: "formatVersion", value: String(PostgresSchema.formatVersion)),
             (key: "storeID", value: UUID().uuidString.lowercased()),
@@ -75,26 +77,40 @@ extension PostgresStorage {
 
     /// Brings an older layout up to date, and then views and comments, which belong to this version and model.
     ///
-    /// - Throws: ``StoreError`` with code `store.unavailable` where the role is not the owner.
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the role is not the owner, or views of others rest on a
+    ///   view that has to go.
     private func bringUpToDate(
         _ connection: PostgresConnection, format: Int, views: String?
     ) throws(StoreError) {
         do throws(StoreError) {
             try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
-            try makeViews(connection, known: views)
         } catch {
-            if error.code != .unavailable { throw error }
-            throw StoreError(
-                .unavailable, "The store at \(address) is of another version, and its owner alone brings it up to date",
-                remedy: "Start the worker once with the owner's URL, and grant the rights again")
+            throw refusalOfOthers(error)
         }
+        try makeViews(connection, known: views)
+    }
+
+    /// The server refuses a role that is not the owner.
+    private func refusalOfOthers(_ error: StoreError) -> StoreError {
+        if error.code != .unavailable { return error }
+        return StoreError(
+            .unavailable, "The store at \(address) is of another version, and its owner alone brings it up to date",
+            remedy: "Start the worker once with the owner's URL, and grant the rights again")
     }
 
     private func makeViews(_ connection: PostgresConnection, known: String?) throws(StoreError) {
-        let statements = PostgresViews(model).statements
-        let fingerprint = String(FetchCursor.fingerprint(statements), radix: 16)
+        let views = PostgresViews(model)
+        let fingerprint = String(FetchCursor.fingerprint(views.statements), radix: 16)
         if known == fingerprint { return }
-        try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        let replacements = ["SAVEPOINT views"] + views.replacements + ["RELEASE views"]
+        do throws(StoreError) {
+            try connection.run(replacements.map { PostgresStatement($0) }, "make the store's views")
+        } catch {
+            if error.code != .database { throw refusalOfOthers(error) }
+            // A view that loses or renames a column has to go first.
+            let statements = ["ROLLBACK TO views"] + views.statements
+            try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        }
         try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 

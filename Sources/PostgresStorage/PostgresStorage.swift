@@ -15,8 +15,9 @@ final class PostgresStorage: Storage {
     /// Whether the store was opened once: a server that cannot be reached afterwards is waited for.
     private let wasOpened = Atomic<Bool>(false)
 
-    /// - Throws: as ``ConnectionAddress/init(_:schema:)``.
+    /// - Throws: as ``ConnectionAddress/init(_:schema:)`` and ``PostgresSchema/checkNames(_:)``.
     init(url: String, schema: String, model: ObjectModel, options: PostgresOptions) throws(StoreError) {
+        try PostgresSchema.checkNames(model)
         self.model = model
         address = try ConnectionAddress(url, schema: schema)
         self.options = options
@@ -30,7 +31,7 @@ final class PostgresStorage: Storage {
         let query = PostgresStatement(
             """
             SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 FROM pg_class \
-            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+            WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind = 'r'
             """)
         let bytes = try? reading(nil) { try $0.run(query, "read the store's size").first?.integer(0) }
         return bytes.map { StoreSize(bytes: Int($0), logBytes: nil) }

@@ -55,6 +55,10 @@ import Testing
             message: "PostgreSQL cuts the name 'n", remedy: "Give the entity or property a shorter name",
             place: "the name 'nnn"),
         Fault(
+            name: "a column that PostgreSQL has", settings: ["model=%W/box.yaml"], status: 69,
+            message: "PostgreSQL has a column 'xmin' of its own", remedy: "Give the property another name",
+            place: "'xmin'"),
+        Fault(
             name: "a schema of somebody else",
             setup: ["CREATE SCHEMA %S", "CREATE TABLE %S.theirs (id integer)"], status: 69,
             message: "it has a table 'theirs' of another program", remedy: "Name another schema"),
@@ -78,14 +82,42 @@ import Testing
             remedy: "ingest-worker grant writer reader"),
     ]
 
+    /// What a server may do to a worker's statement; the statements let it do so to each claim.
+    private static let serverFaults = [
+        Fault(
+            name: "statement_timeout", setup: trigger("PERFORM pg_sleep(60)"),
+            change: ("?host=", "?options=-c%20statement_timeout%3D2000&host="), status: 75,
+            message: "the server ended the statement, after its statement_timeout", remedy: "raise statement_timeout",
+            place: "read the counters"),
+        Fault(
+            name: "no memory", setup: trigger("RAISE USING ERRCODE = '53200'"), status: 75,
+            message: "the server has no memory left", remedy: "Give the server more memory", place: "read the counters"),
+        Fault(
+            name: "transaction_timeout", setup: trigger("RAISE USING ERRCODE = '25P04'"), status: 75,
+            message: "after its transaction_timeout", remedy: "raise transaction_timeout", place: "read the counters"),
+    ]
+
+    private static func trigger(_ statement: String) -> [String] {
+        [
+            """
+            CREATE FUNCTION %S.fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(statement); RETURN new; END $$
+            """,
+            "CREATE TRIGGER fault BEFORE UPDATE ON %S._lease FOR EACH ROW EXECUTE FUNCTION %S.fault()",
+        ]
+    }
+
     @Test func `a fault of a server, a schema or a store has its exit code, place and remedy`() throws {
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(100, seed: 28, to: file)
         let name = String(repeating: "n", count: 64)
         try workspace.write(
             "entities:\n  E:\n    identity: \(name)\n    attributes: { \(name): { type: string } }", to: "long.yaml")
+        let box = "entities: { Box: { identity: id, attributes: { id: { type: string }, xmin: { type: double } } } }"
+        let model = try workspace.write(box, to: "box.yaml")
+        let checked = try Program.run(["check", "--offline", "--set", "model=\(model)"] + storeURL)
+        #expect(checked.status == 69 && checked.errors.contains("a column 'xmin' of its own"), "\(checked.errors)")
         try expect(Self.userFaults, file) { _ in }
-        try expect(Self.storeFaults, file) { url in
+        try expect(Self.storeFaults + Self.serverFaults, file) { url in
             let made = try Program.run(["replay", file, "--set", "store.url=\(url)"])
             try #require(made.status == 0, "\(made.errors)")
         }
@@ -124,6 +156,10 @@ import Testing
         }
         let none = try Program.run(["history", "list"] + storeURL)
         #expect(none.status == 69 && none.errors.contains("There is no store at"), "\(none.errors)")
+        for command in [["migrate"], ["migrate", "--dry-run"], ["copy", "--to", workspace.path("copy.sqlite")]] {
+            let result = try Program.run(command + storeURL)
+            #expect(result.status == 69 && result.errors.contains("There is no store at"), "\(result.errors)")
+        }
     }
 
     @Test func `a second consumer group is refused with its exit code`() throws {

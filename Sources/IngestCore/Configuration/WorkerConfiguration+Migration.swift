@@ -32,10 +32,9 @@ extension WorkerConfiguration {
     package func copyStore(
         to path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) throws {
-        _ = try Store.replaceInPostgres(url: try urlForCopy(), options: postgresOptions, sourceModel: model) {
-            store, _, _ in
-            try Store.copyToFile(store, path: path, progress: progress)
-        }
+        _ = try Store.replaceInPostgres(
+            url: try urlForCopy(), options: postgresOptions, sourceModel: model, keepsOld: true
+        ) { store, _, _ in try Store.copyToFile(store, path: path, progress: progress) }
     }
 
     private func urlForCopy() throws(StoreError) -> String {
@@ -73,7 +72,8 @@ extension WorkerConfiguration {
         var work = MigrationWork?.none
         do {
             let backup = try Store.replaceInPostgres(
-                url: url, options: postgresOptions, sourceModel: options.sourceModel, keepsOld: options.keepsBackup
+                url: url, options: postgresOptions, sourceModel: options.sourceModel,
+                keepsOld: isDryRun || options.keepsBackup
             ) { old, state, replace in
                 let begun = try MigrationWork(
                     parent: folder, store: isDryRun ? nil : try old.session.storeID(),

@@ -124,7 +124,7 @@ extension PostgresConnection {
     func commitPart(_ note: PostgresStatement, _ action: String) throws(StoreError) {
         try run([note, PostgresStatement("COMMIT")], action)
         // Behind a pooler a transaction makes its settings where it begins a round trip.
-        try run(PostgresStatement("BEGIN"), action)
+        try run(.begin, action)
     }
 }
 

@@ -37,25 +37,40 @@ struct PostgresGrants {
     }
 }
 
+extension PostgresConnection {
+    /// - Throws: ``StoreError`` with code `store.unavailable` where there is no such role, or it owns the store.
+    fileprivate func checkMayGrant(to role: String, at address: ConnectionAddress) throws(StoreError) {
+        var query = PostgresStatement(
+            """
+            SELECT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = '_metadata'::regclass AND c.relowner = r.oid) \
+            FROM pg_roles r WHERE r.rolname = $1::text
+            """)
+        query.bind(role)
+        guard let row = try run(query, "find the role").first else {
+            throw StoreError(
+                .unavailable, "There is no role '\(role)' at \(address)", remedy: "Make it with CREATE ROLE")
+        }
+        if !row.flag(0) { return }
+        throw StoreError(
+            .unavailable, "The role '\(role)' owns the store at \(address), and would lose its own rights",
+            remedy: "Grant them to another role, and use that one in the URL of its program")
+    }
+}
+
 extension Store {
     /// Gives a role of the server rights on a store, instead of those that it has. The role of the URL owns the store.
     ///
-    /// - Throws: ``StoreError`` with code `store.unavailable` where there is no store, or the URL's role may not grant;
-    ///   there is no such role.
+    /// - Throws: ``StoreError`` with code `store.unavailable` where there is no store, or the URL's role may not grant. Also
+    ///   where there is no such role, or it owns the store.
     package static func grantInPostgres(
         _ rights: PostgresRights, to role: String, url: String, schema: String = "ingest", model: ObjectModel
     ) throws(StoreError) {
         let storage = try PostgresStorage(url: url, schema: schema, model: model, options: PostgresOptions())
         try storage.checkReady()
         let connection = try storage.connect(.reader)
-        var query = PostgresStatement("SELECT 1 FROM pg_roles WHERE rolname = $1::text")
-        query.bind(role)
-        if try connection.run(query, "find the role").first == nil {
-            throw StoreError(
-                .unavailable, "There is no role '\(role)' at \(storage.address)", remedy: "Make it with CREATE ROLE")
-        }
+        try connection.checkMayGrant(to: role, at: storage.address)
         let grants = PostgresGrants(schema: storage.address.schema, role: role, rights: rights)
-        let statements = ["BEGIN"] + grants.statements + ["COMMIT"]
+        let statements = [PostgresStatement.begin.sql] + grants.statements + ["COMMIT"]
         do throws(StoreError) {
             try connection.run(statements.map { PostgresStatement($0) }, "grant rights to '\(role)'")
         } catch {

@@ -93,7 +93,7 @@ extension PostgresRebuild {
         package func take(unless judge: (StoreDescription) throws -> String?) throws -> String? {
             if connection.isLost { connection = try rebuild.connect() }
             do {
-                try run("BEGIN")
+                try run(PostgresStatement.begin.sql)
                 let number = try lock(oldName)
                 if let reason = try judge(PostgresRebuild.description(connection, rebuild.address.schema)) {
                     try run("ROLLBACK")
@@ -128,7 +128,7 @@ extension PostgresRebuild {
         ///   `store.leased` where a process builds the new one.
         package func exchange(atStep: (String) -> Void) throws(StoreError) -> [String] {
             do throws(StoreError) {
-                try run("BEGIN")
+                try run(PostgresStatement.begin.sql)
                 guard let epoch, try lock(oldName) == epoch else { throw PostgresWriterSession.fenced }
                 let newEpoch = try lock(newName)
                 try checkNobodyBuilds()

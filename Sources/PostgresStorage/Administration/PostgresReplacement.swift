@@ -42,7 +42,7 @@ package final class PostgresReplacement {
     /// - Parameters:
     ///   - sourceModel: the model of a store that does not hold it.
     ///   - keepsOld: whether the old store stays, under another name.
-    /// - Returns: the schema that keeps the old store, or nil.
+    /// - Returns: the schema that keeps the old store, also where it could not be removed; or nil.
     /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store, and what `body` throws.
     func run(
         sourceModel: ObjectModel?, keepsOld: Bool,
@@ -53,18 +53,19 @@ package final class PostgresReplacement {
             let model = try storedModel(sourceModel)
             let snapshot = PostgresSnapshot(connection, model, PostgresTable.all(model))
             try body(ReadContext(snapshot, model: model), try state()) { new, work, progress in
+                if !keepsOld { try checkNothingRests() }
                 try make(new, work, progress)
-                try exchange(epoch: epoch)
+                try exchange(epoch: epoch, keepsOld: keepsOld)
                 isReplaced = true
             }
-            if isReplaced, !keepsOld { try drop() }
             try execute(isReplaced ? "COMMIT" : "ROLLBACK")
         } catch {
             connection.undo()
             if (error as? any CodedError)?.isRetriable != true { dropUnfinished() }
             throw error
         }
-        return isReplaced && keepsOld ? oldSchema : nil
+        let left = keepsOld ? [oldSchema] : removeReplaced()
+        return isReplaced && left.contains(oldSchema) ? oldSchema : nil
     }
 
     private static let action = "replace the store"
@@ -73,7 +74,8 @@ package final class PostgresReplacement {
 
     /// Begins, keeps all writers out, and returns the number of the last claim.
     private func lock() throws(StoreError) -> Int64 {
-        try execute("BEGIN")
+        guard try connection.holdsStore() else { throw .noStore(at: address) }
+        try execute(PostgresStatement.begin.sql)
         // The new store is made elsewhere, while the server hears nothing.
         for setting in ["idle_in_transaction_session_timeout", "statement_timeout"] {
             try execute("SET LOCAL \(setting) = 0")
@@ -118,6 +120,17 @@ package final class PostgresReplacement {
             .modelMismatch, "The store at \(address) does not hold its model", remedy: "Name its model with --from")
     }
 
+    /// Refuses to remove a store that views of others read.
+    private func checkNothingRests() throws(StoreError) {
+        let views = try SchemaExchange(connection, old: oldSchema, new: address.schema)
+            .namesOfOutsideViews(of: address.schema)
+        if views.isEmpty { return }
+        throw StoreError(
+            .unavailable,
+            "Views that are not the store's own rest on the store at \(address): \(views.joined(separator: ", "))",
+            remedy: "Migrate with --keep-backup, and make them again on the new store")
+    }
+
     // MARK: The new store
 
     /// Fills the second schema with the new store. No role but the owner reads it there.
@@ -131,7 +144,7 @@ package final class PostgresReplacement {
             url: address.url(ofSchema: newSchema), schema: newSchema, model: new.model, options: options)
         let filling = try storage.connect(.reader)
         for setting in ["idle_in_transaction_session_timeout", "statement_timeout"] { filling.set(setting, to: "0") }
-        try filling.run(PostgresStatement("BEGIN"), Self.action)
+        try filling.run(.begin, Self.action)
         try begin(storage, filling, work)
         self.filling = filling
         try PostgresCopy(filling, new.model, source, commitsParts: true, progress: progress).run()
@@ -143,7 +156,7 @@ package final class PostgresReplacement {
         guard let filling else { return }
         filling.undo()
         do {
-            try filling.run(PostgresStatement("BEGIN"), Self.action)
+            try filling.run(.begin, Self.action)
             try SchemaExchange(filling, old: newSchema, new: address.schema).dropOld()
             try filling.run(PostgresStatement("COMMIT"), Self.action)
         } catch {
@@ -172,28 +185,56 @@ package final class PostgresReplacement {
     /// The key in `_metadata` that names the work of which an unfinished store is.
     private static let workKey = "migration"
 
-    private func exchange(epoch: Int64) throws(StoreError) {
+    private func exchange(epoch: Int64, keepsOld: Bool) throws(StoreError) {
         let (schema, old) = (SQLText.quoted(address.schema), SQLText.quoted(oldSchema))
         try execute("ALTER SCHEMA \(schema) RENAME TO \(old)")
         try execute("ALTER SCHEMA \(SQLText.quoted(newSchema)) RENAME TO \(schema)")
         try execute("DELETE FROM _metadata WHERE key = '\(Self.workKey)' OR key LIKE '\(PostgresCopy.noteKey)%'")
         for table in ["_fence", "_role"] { try execute("INSERT INTO \(table) SELECT * FROM \(old).\(table)") }
         try execute("UPDATE _lease SET epoch = \(epoch + 1) WHERE id = 1")
+        // A writer may wait for the old store's row. It goes on with that row, and then with the tables of the new store.
+        try execute("UPDATE \(old)._lease SET epoch = \(epoch + 1), expires = 0 WHERE id = 1")
+        if !keepsOld { try execute("COMMENT ON SCHEMA \(old) IS \(removalMark)") }
         try SchemaExchange(connection, old: oldSchema, new: address.schema).copyGrants()
     }
 
     // MARK: Afterwards
 
-    /// Removes the old store, unless somebody's own tables or views stand in its schema or rest on it.
-    private func drop() throws(StoreError) {
+    /// For so many timeouts of locks the removal of an old store waits.
+    private static let removalAttempts = 5
+
+    /// The comment on the schema of an old store that nobody wants to keep, as a literal.
+    private var removalMark: String {
+        SQLText.literal("ingest-worker: the store before a migration of \(address.schema), to be removed")
+    }
+
+    /// Removes the old stores that nobody wants to keep, also those of migrations that were killed after the exchange.
+    ///
+    /// - Returns: the schemas that are still there.
+    private func removeReplaced() -> [String] {
         do throws(StoreError) {
-            try SchemaExchange(connection, old: oldSchema, new: address.schema).dropOld()
+            let marked = "obj_description(oid, 'pg_namespace') = \(removalMark)"
+            return try query("SELECT nspname::text FROM pg_namespace WHERE \(marked)").rows.map { $0.text(0) }
+                .filter { !remove($0) }
         } catch {
-            if error.code == .disconnected { throw error }
-            throw StoreError(
-                .unavailable, "Tables or views that are not the store's own rest on the store at \(address)",
-                remedy: "Migrate with --keep-backup, and make them again on the new store")
+            return [oldSchema]
         }
+    }
+
+    /// Removes an old store. Readers that have begun before the exchange get time to end, and so do workers that wait for it.
+    private func remove(_ schema: String) -> Bool {
+        for _ in 0..<Self.removalAttempts {
+            do throws(StoreError) {
+                try execute(PostgresStatement.begin.sql)
+                try SchemaExchange(connection, old: schema, new: address.schema).dropOld()
+                try execute("COMMIT")
+                return true
+            } catch {
+                connection.undo()
+                if error.code != .busy { return false }
+            }
+        }
+        return false
     }
 
     private func execute(_ sql: String) throws(StoreError) { _ = try query(sql) }

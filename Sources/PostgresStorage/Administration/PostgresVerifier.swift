@@ -130,7 +130,7 @@ struct PostgresVerifier: StoreChecks {
         try rows(
             """
             SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
-            WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready) ORDER BY 1
+            WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND NOT (i.indisvalid AND i.indisready) ORDER BY 1
             """
         ) { row in check.report("store", nil, nil, "the index \(row.text(0)) is not valid") }
     }

@@ -1,4 +1,5 @@
 import CPostgres
+import Foundation
 
 /// The server, database and schema of a store, with all that a connection needs.
 ///
@@ -21,9 +22,9 @@ struct ConnectionAddress: Sendable, CustomStringConvertible {
         let named = parameters.last { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)
         parameters.removeAll { $0.hasPrefix(prefix) }
         self.url = String(parts[0]) + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
-        self.schema = named.map { String($0) } ?? schema
-        guard !self.schema.isEmpty, self.schema.utf8.count <= PostgresSchema.maximumNameLength,
-            let fields = Self.fields(self.url)
+        self.schema = named.map { $0.removingPercentEncoding ?? "" } ?? schema
+        guard !self.schema.isEmpty, !self.schema.utf8.contains(0),
+            self.schema.utf8.count <= PostgresSchema.maximumNameLength, let fields = Self.fields(self.url)
         else {
             // The URL itself may hold a password, wherever its author has put it.
             throw StoreError(
@@ -36,7 +37,13 @@ struct ConnectionAddress: Sendable, CustomStringConvertible {
     }
 
     /// The URL of another schema of the database.
-    func url(ofSchema schema: String) -> String { url + (url.contains("?") ? "&" : "?") + "schema=" + schema }
+    func url(ofSchema schema: String) -> String {
+        let encoded = schema.addingPercentEncoding(withAllowedCharacters: Self.unescaped) ?? schema
+        return url + (url.contains("?") ? "&" : "?") + "schema=" + encoded
+    }
+
+    private static let unescaped = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
     /// The parts of a URL by libpq's names, or nil where it is none.
     private static func fields(_ url: String) -> [String: String]? {

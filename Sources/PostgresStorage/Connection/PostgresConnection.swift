@@ -37,11 +37,10 @@ final class PostgresConnection {
     /// - Parameter lockTimeoutMilliseconds: for how long a statement waits for rows that another connection holds.
     /// - Throws: ``StoreError`` with code `store.unavailable` where there is no such server, database or user.
     init(_ address: ConnectionAddress, _ role: Role, lockTimeoutMilliseconds: Int) throws(StoreError) {
-        let parameters: [(String, String)] = [
-            ("connect_timeout", "10"), ("dbname", address.url), ("client_encoding", "UTF8"),
-            ("fallback_application_name", "ingest"),
+        let parameters = [
+            ("dbname", address.url), ("client_encoding", "UTF8"), ("fallback_application_name", "ingest"),
         ]
-        guard let connection = Self.open(parameters) else {
+        guard let connection = Self.open(Self.limits + parameters) else {
             throw StoreError(
                 .unavailable, "There is no memory for a connection",
                 remedy: "Give the process more memory, or end others")
@@ -72,6 +71,12 @@ final class PostgresConnection {
 
     /// The connection itself, for COPY.
     var pointer: OpaquePointer { connection }
+
+    /// For how long a host may be silent. The system's own limits are hours. They stand before the URL, which may have others.
+    private static let limits = [
+        ("connect_timeout", "10"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "30000"),
+    ]
 
     private static func open(_ parameters: [(String, String)]) -> OpaquePointer? {
         let texts = parameters.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
@@ -298,6 +303,8 @@ final class PostgresConnection {
         // The message of an error of the language has names; that of an error of a value has the value.
         let isOfLanguage = state.hasPrefix("42") || state.hasPrefix("0A") || state.hasPrefix("25")
         let place = [field("t"), field("c"), field("n")].filter { !$0.isEmpty }.joined(separator: ", ")
-        return StoreError(sqlState: state, action: action, place: isOfLanguage ? field("M") : place)
+        // The details name what rests on a table or view that is to go.
+        let dependents = state == "2BP01" ? field("D").split(separator: "\n").joined(separator: "; ") : nil
+        return StoreError(sqlState: state, action: action, place: dependents ?? (isOfLanguage ? field("M") : place))
     }
 }

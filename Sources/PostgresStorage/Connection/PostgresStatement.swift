@@ -35,6 +35,9 @@ struct PostgresStatement {
     /// The server's code for a text that is no number.
     static let refusalState = "22P02"
 
+    /// Begins a transaction whose statements each see the commits before them, whatever the server's default is.
+    static let begin = PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
+
     /// Begins a transaction that reads one snapshot.
     static let beginReading = PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 

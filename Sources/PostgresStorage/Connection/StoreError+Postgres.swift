@@ -5,8 +5,14 @@ extension StoreError {
     init(sqlState: String, action: String, place: String) {
         let suffix = place.isEmpty ? "" : " (\(place))"
         switch (sqlState.prefix(2), sqlState) {
-        // The server has ended a transaction whose client stood still for too long.
-        case (_, "25P03"): self = .disconnected(action)
+        case (_, "25P03"):
+            self.init(
+                .disconnected, "Could not \(action): the worker stood still, and the server ended its transaction",
+                remedy: "Read on from the store's positions. If it happens again, raise lease.ttlSeconds")
+        case (_, "25P04"):
+            self.init(
+                .disconnected, "Could not \(action): the server ended the transaction after its transaction_timeout",
+                remedy: "Read on from the store's positions. If it happens again, raise transaction_timeout")
         case (_, "25006"):
             self.init(
                 .disconnected, "Could not \(action): the server only reads, as a standby does",
@@ -19,10 +25,22 @@ extension StoreError {
             self.init(
                 .value, "Could not \(action): PostgreSQL does not keep a value (code \(sqlState))",
                 remedy: "Correct the event: no text has a NUL, and no indexed text has more than 2,700 bytes")
-        case ("40", _), (_, "55P03"), (_, "57014"):
+        case (_, "57014"):
+            self.init(
+                .busy, "Could not \(action): the server ended the statement, after its statement_timeout or by hand",
+                remedy: "Try again. If it happens again, raise statement_timeout of the role or the database")
+        case ("40", _), (_, "55P03"):
             self.init(.busy, "Could not \(action): another connection holds rows of the store", remedy: "Try again")
         case (_, "53100"):
             self.init(.full, "Could not \(action): the server's disk is full", remedy: "Free space; nothing was lost")
+        case (_, "53200"):
+            self.init(
+                .full, "Could not \(action): the server has no memory left",
+                remedy: "Give the server more memory, or lower its work_mem; nothing was lost")
+        case (_, "2BP01"):
+            self.init(
+                .unavailable, "Could not \(action): tables or views that are not the store's own rest on it\(suffix)",
+                remedy: "Remove them, try again, and make them again afterwards")
         case (_, "58030"):
             self.init(
                 .inputOutput, "Could not \(action): the server's disk failed", remedy: "Check the server's log and disk"

@@ -11,20 +11,28 @@ struct PostgresSchema {
 
     init(_ model: ObjectModel) { self.model = model }
 
-    /// - Throws: ``StoreError`` with code `store.unavailable` where PostgreSQL would cut a name.
-    func statements() throws(StoreError) -> [String] {
-        try checkNames()
-        return Self.ownTables + Self.sharedTables
+    var statements: [String] {
+        Self.ownTables + Self.sharedTables
             + model.rootEntities.flatMap { [table($0)] + PostgresIndexes(model, $0).statements }
             + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(view)
     }
 
-    private func checkNames() throws(StoreError) {
-        let names =
-            model.entities.flatMap { [$0.tableName, $0.viewName] + $0.columnNames } + model.joinTables.map(\.name)
-        guard let name = names.first(where: { $0.utf8.count > Self.maximumNameLength }) else { return }
+    /// The columns that each table of PostgreSQL has.
+    private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
+
+    /// - Throws: ``StoreError`` with code `store.unavailable` where PostgreSQL would cut a name, or has it for a column of
+    ///   its own.
+    static func checkNames(_ model: ObjectModel) throws(StoreError) {
+        let columns = model.entities.flatMap(\.columnNames)
+        if let name = columns.first(where: systemColumns.contains) {
+            throw StoreError(
+                .unavailable, "PostgreSQL has a column '\(name)' of its own in each table",
+                remedy: "Give the property another name, such as '\(name)_', or keep the store in a file")
+        }
+        let names = model.entities.flatMap { [$0.tableName, $0.viewName] } + columns + model.joinTables.map(\.name)
+        guard let name = names.first(where: { $0.utf8.count > maximumNameLength }) else { return }
         throw StoreError(
-            .unavailable, "PostgreSQL cuts the name '\(name)': it has more than \(Self.maximumNameLength) bytes",
+            .unavailable, "PostgreSQL cuts the name '\(name)': it has more than \(maximumNameLength) bytes",
             remedy: "Give the entity or property a shorter name")
     }
 

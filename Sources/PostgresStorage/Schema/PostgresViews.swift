@@ -12,6 +12,14 @@ struct PostgresViews {
             + PostgresComments(model).statements
     }
 
+    /// The statements without removals: views of others may rest on the store's, and rights on them stay. The server refuses
+    /// them where a view loses or renames a column.
+    var replacements: [String] {
+        statements.filter { !$0.hasPrefix("DROP VIEW ") }.map { statement in
+            statement.hasPrefix("CREATE VIEW ") ? "CREATE OR REPLACE" + statement.dropFirst(6) : statement
+        }
+    }
+
     // MARK: The history
 
     /// A row for each changed object. An object of a range is found in its table, or among the later deletions.
@@ -43,7 +51,7 @@ struct PostgresViews {
         let kinships =
             ["d.entity = r.entity"]
             + model.hierarchies.map { names in
-                let list = PostgresText.literals(names)
+                let list = SQLText.literals(names)
                 return "r.entity IN (\(list)) AND d.entity IN (\(list))"
             }
         let table = """

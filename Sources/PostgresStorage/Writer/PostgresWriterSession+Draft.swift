@@ -79,7 +79,7 @@ extension PostgresWriterSession {
         do throws(StoreError) {
             // The reads of one server say nothing of another's store.
             if let found = draft.found, found.server != comparedServer { throw Self.takenOver }
-            var statements = [PostgresStatement("BEGIN"), lockingStatement(), headStatement()]
+            var statements = [.begin, lockingStatement(), headStatement()]
             statements += draft.positions.map(put)
             if let comparison = try comparison(of: draft) { statements.append(comparison) }
             statements += draft.statements.map(\.counted) + [PostgresStatement("COMMIT")]

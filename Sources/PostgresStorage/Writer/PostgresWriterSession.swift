@@ -70,32 +70,51 @@ final class PostgresWriterSession: WriterSession {
         claimSeconds = ttlSeconds
         tombstoneFilter.discard()
         if let share { return try join(share, now: now) }
-        // A holder whose connection has ended is gone, however long its claim would hold.
-        var query = PostgresStatement(
-            """
-            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
-            l.backend = \(connection.backend) AND l.backend <> 0, (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
-            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
-            """)
-        query.bind(now)
         do throws(StoreError) {
-            let row = try connection.run([PostgresStatement("BEGIN"), query], "claim the store").last?.first
-            guard let row else { throw Self.noLease }
-            if row.flag(3), !row.flag(4), row.integer(2) > now { throw leased(row.text(1)) }
-            // Writers that share the store have it while one of them lives.
-            if let holder = row.optionalText(5) { throw leased(holder) }
-            let next = row.integer(0) + 1
+            try lockForClaim()
+            let next = try checkedEpoch(now: now) + 1
             connection.enqueue(lease(epoch: next, now: now))
+            limitTransactions()
             let counters = try readCounters()
             try finish()
             epoch = next
             return counters
         } catch {
             connection.undo()
-            // The holder is in a transaction, and may be so for long.
-            if error.code == .busy { throw leased("a process in a transaction") }
             throw error
         }
+    }
+
+    /// Begins a transaction, and waits for the one that has the store.
+    private func lockForClaim() throws(StoreError) {
+        do throws(StoreError) {
+            try connection.run([.begin, Self.lock], "claim the store")
+        } catch {
+            // The holder is in a transaction, and may be so for long.
+            throw error.code == .busy ? leased("a process in a transaction") : error
+        }
+    }
+
+    /// Returns the number of the last claim, unless its holder lives.
+    ///
+    /// A migration or a rebuild may have held the lock before, and have put a store of another model in this one's place.
+    /// So the model is compared here, and the row that is locked now is that of the store which the schema holds.
+    private func checkedEpoch(now: Int64) throws(StoreError) -> Int64 {
+        try storage.checkMetadata(connection, adopts: false)
+        // A holder whose connection has ended is gone, however long its claim would hold.
+        var query = PostgresStatement(
+            """
+            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
+            l.backend = \(connection.backend) AND l.backend <> 0, \
+            (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
+            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
+            """)
+        query.bind(now)
+        guard let row = try connection.run(query, "claim the store").first else { throw Self.noLease }
+        if row.flag(3), !row.flag(4), row.integer(2) > now { throw leased(row.text(1)) }
+        // Writers that share the store have it while one of them lives.
+        if let holder = row.optionalText(5) { throw leased(holder) }
+        return row.integer(0)
     }
 
     static let noLease = StoreError(.corrupt, "The store has no row for its writer", remedy: "Restore a copy")
@@ -144,7 +163,7 @@ final class PostgresWriterSession: WriterSession {
         // The locked row keeps every other writer out up to the commit. A statement sees the others' commits where it
         // begins once the row is locked. The first question goes out with these; a commit without one waits for them.
         lastToken = nil
-        connection.enqueue(PostgresStatement("BEGIN"))
+        connection.enqueue(.begin)
         connection.enqueue(Self.lock) { [epoch] result throws(StoreError) in
             guard let row = result.first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
         }
@@ -198,6 +217,7 @@ final class PostgresWriterSession: WriterSession {
         tombstoneFilter.discard()
         if let share { return try rejoin(share) }
         guard let epoch else { return }
+        limitTransactions()
         var statement = PostgresStatement(
             """
             UPDATE _lease SET backend = \(connection.backend), started = \(connection.backendStart) \

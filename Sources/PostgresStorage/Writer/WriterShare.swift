@@ -56,7 +56,7 @@ extension PostgresWriterSession {
             """)
         query.bind(share.id, now)
         do throws(StoreError) {
-            let row = try connection.run([PostgresStatement("BEGIN"), query], "join the store's writers").last?.first
+            let row = try connection.run([.begin, query], "join the store's writers").last?.first
             guard let row else { throw Self.noLease }
             if row.flag(3), row.integer(2) > now { throw leased(row.text(1)) }
             try storage.checkMetadata(connection, adopts: false)
@@ -96,7 +96,7 @@ extension PostgresWriterSession {
     }
 
     /// Ends a transaction whose client has stopped, so that it holds nobody up for longer than a claim holds.
-    private func limitTransactions() {
+    func limitTransactions() {
         connection.set("idle_in_transaction_session_timeout", to: "\(max(1, Int(claimSeconds * 1000)))")
     }
 

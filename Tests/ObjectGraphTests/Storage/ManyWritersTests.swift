@@ -17,9 +17,9 @@ import Testing
     }
 
     private func check(
-        _ name: String, _ model: ObjectModel, drafts: Bool = true, length: Int, seed: UInt64
+        _ name: String, _ model: ObjectModel, drafts: Bool = true, parameters: String = "", length: Int, seed: UInt64
     ) throws {
-        let shared = try SharedStore(model, drafts: drafts)
+        let shared = try SharedStore(model, drafts: drafts, parameters: parameters)
         let logs = logs(model, count: 4, length: length, seed: seed)
         let refusals = try shared.applyAll(logs, lengths: 1...4, seed: seed)
         print("ManyWritersTests: seed \(seed), \(refusals) chunks applied again")
@@ -70,6 +70,34 @@ import Testing
             let yaml = ModelGenerator.yaml(seed: seed, policies: 40)
             try check("random:\n" + yaml, try ObjectModel.parse(yaml), length: 25, seed: seed)
         }
+    }
+
+    @Test func `a server that isolates transactions more by default refuses no writer that has waited`() throws {
+        let parameters = "&options=-c%20default_transaction_isolation%3Dserializable"
+        let model = try configuredModel("chat")
+        var random = SeededRandom.forTest("ManyWritersTests isolation")
+        try check("chat", model, parameters: parameters, length: 40, seed: random.next())
+        let shared = try SharedStore(model, parameters: parameters)
+        let (first, second) = (try shared.writer(shared.open()), try shared.writer(shared.open()))
+        @Sendable func apply(_ id: String, _ writer: WriterContext, mayConflict: Bool) throws {
+            let events = [ChangeSet(model.upsert("Chat", .text(id), []))]
+            _ = try writer.apply(WriterContext.Chunk(events: events), mayConflict: mayConflict)
+        }
+        // The first draft compares the server, and reserves keys.
+        try apply("first", second, mayConflict: true)
+        try second.commit()
+        for drafts in [true, false] {
+            if drafts { try apply("draft", second, mayConflict: true) }
+            try apply("other \(drafts)", first, mayConflict: false)
+            let waiting = Background {
+                if !drafts { try apply("last", second, mayConflict: false) }
+                try second.commit()
+            }
+            try shared.server.waitForWriter(of: shared.schema)
+            try first.commit()
+            try waiting.value()
+        }
+        #expect(try first.store.read { try $0.fetch(FetchRequest("Chat")) }.count == 5)
     }
 
     // MARK: Who may write
@@ -156,7 +184,8 @@ import Testing
         let other = try shared.writer(shared.open())
         _ = try other.apply(chunk)
         try other.commit()
-        #expect(failure { try stopped.commit() }?.code == .disconnected)
+        let lost = failure { try stopped.commit() }
+        #expect(lost?.code == .disconnected && lost?.remedy.contains("lease.ttlSeconds") == true)
         #expect(try other.store.read { try $0.history(after: 0) }.map(\.token) == [1])
     }
 }

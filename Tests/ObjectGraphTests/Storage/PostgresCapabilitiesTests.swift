@@ -89,6 +89,19 @@ import Testing
         #expect(refusal() == nil && refusal(as: role) == nil)
     }
 
+    @Test func `the owner of a store keeps its rights`() throws {
+        let owner = try newRole("owner")
+        _ = try server.query("CREATE SCHEMA \(schema) AUTHORIZATION \(owner)")
+        #expect(refusal(as: owner) == nil)
+        for rights in PostgresRights.allCases {
+            let error = #expect(throws: StoreError.self) {
+                try Store.grantInPostgres(rights, to: owner, url: server.url, schema: schema, model: model)
+            }
+            #expect(error?.message.contains("'\(owner)' owns the store") == true)
+        }
+        #expect(refusal(as: owner) == nil)
+    }
+
     @Test func `a server that only reads and another encoding are refused`() throws {
         let readOnly = "&options=-c%20default_transaction_read_only%3Don"
         #expect(refusal(readOnly)?.message.contains("only reads") == true)

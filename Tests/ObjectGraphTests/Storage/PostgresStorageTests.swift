@@ -96,6 +96,25 @@ import Testing
         #expect(try stores.1.read { try $0.fetch(FetchRequest("Chat")) }.map { $0["id"] } == ["c2"])
     }
 
+    @Test func `a holder that stands still in a transaction does not block the next`() throws {
+        var options = WriterContext.Options()
+        options.leaseTTLSeconds = 1
+        let stopped = try WriterContext(store: open(), options: options)
+        func waitForSuccessor() throws {
+            _ = try stopped.apply(WriterContext.Chunk(events: [chat(1)]))
+            let next = try WriterContext(store: open(), options: options)
+            try next.close()
+        }
+        try waitForSuccessor()
+        let lost = failure { try stopped.commit() }
+        #expect(lost?.code == .disconnected && lost?.remedy.contains("lease.ttlSeconds") == true)
+        // A new connection has the limit too.
+        let session = try #require(stopped.session as? PostgresWriterSession)
+        try session.reconnectIfLost()
+        let setting = PostgresStatement("SELECT current_setting('idle_in_transaction_session_timeout')")
+        #expect(try session.connection.run(setting).first?.text(0) == "1s")
+    }
+
     /// Ends the connection that holds the claim, as an administrator would, and waits until it is gone.
     private func terminateHolder(_ store: Store) throws {
         let connection = try store.postgres().connect(.reader)
@@ -145,6 +164,12 @@ import Testing
         let long = try ObjectModel.parse(
             "entities:\n  E:\n    identity: \(name)\n    attributes:\n      \(name): { type: string }")
         #expect(failure { _ = try server.store(long) }?.message.contains(name) == true)
+        for column in ["ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"] {
+            let attributes = "{ id: { type: string }, \(column): { type: integer64 } }"
+            let taken = try ObjectModel.parse("entities: { E: { identity: id, attributes: \(attributes) } }")
+            let message = failure { _ = try server.store(taken) }?.message
+            #expect(message?.contains("a column '\(column)' of its own") == true)
+        }
     }
 
     @Test(arguments: [

@@ -121,6 +121,39 @@ import Testing
             ])
     }
 
+    @Test func `views of others stay when the store's views are made again`() throws {
+        try fill().close()
+        _ = try rows(
+            """
+            CREATE VIEW shelves AS SELECT id FROM "Shelf_readable"; CREATE VIEW changes AS SELECT token FROM _history; \
+            UPDATE _metadata SET value = 'old' WHERE key = 'views'
+            """)
+        let model = try ObjectModel.parse(Self.yaml)
+        try Store.postgres(url: server.url, schema: schema, model: model).close()
+        #expect(try rows("SELECT id FROM shelves") == [Self.shelf])
+        #expect(try rows("SELECT count(*) FROM changes") == ["4"])
+        #expect(try rows("SELECT count(*) FROM _metadata WHERE key = 'views' AND value <> 'old'") == ["1"])
+    }
+
+    @Test func `a view of other columns is made again unless views of others rest on it`() throws {
+        try fill().close()
+        let model = try ObjectModel.parse(Self.yaml)
+        _ = try rows(
+            """
+            DROP VIEW "Shelf_readable"; CREATE VIEW "Shelf_readable" AS SELECT pk AS other FROM "Shelf"; \
+            CREATE VIEW others AS SELECT other FROM "Shelf_readable"; \
+            UPDATE _metadata SET value = 'old' WHERE key = 'views'
+            """)
+        let error = #expect(throws: StoreError.self) {
+            _ = try Store.postgres(url: server.url, schema: schema, model: model)
+        }
+        #expect(error?.code == .unavailable && error?.message.contains("view others depends on view") == true)
+        #expect(try rows("SELECT value FROM _metadata WHERE key = 'views'") == ["old"])
+        _ = try rows("DROP VIEW others")
+        try Store.postgres(url: server.url, schema: schema, model: model).close()
+        #expect(try rows("SELECT id FROM \"Shelf_readable\"") == [Self.shelf])
+    }
+
     @Test func `a store of a version without views gets them when it is opened for writing`() throws {
         try fill().close()
         _ = try rows(

@@ -20,6 +20,8 @@ final class SharedStore: Sendable {
     let options: PostgresOptions
     /// Whether chunks are drafted.
     let drafts: Bool
+    /// Parameters of the writers' URL.
+    let parameters: String
 
     /// A part of a log: events that were applied together.
     struct Part: Equatable {
@@ -27,9 +29,13 @@ final class SharedStore: Sendable {
         let range: Range<Int>
     }
 
-    init(_ model: ObjectModel, drafts: Bool = true, _ change: (inout PostgresOptions) -> Void = { _ in }) throws {
+    init(
+        _ model: ObjectModel, drafts: Bool = true, parameters: String = "",
+        _ change: (inout PostgresOptions) -> Void = { _ in }
+    ) throws {
         self.model = model
         self.drafts = drafts
+        self.parameters = parameters
         server = try PostgresServer.shared.get()
         schema = server.newSchema()
         var options = PostgresOptions()
@@ -42,7 +48,7 @@ final class SharedStore: Sendable {
     }
 
     func open(_ model: ObjectModel? = nil) throws -> Store {
-        try Store.postgres(url: server.url, schema: schema, model: model ?? self.model, options: options)
+        try Store.postgres(url: server.url + parameters, schema: schema, model: model ?? self.model, options: options)
     }
 
     /// Ends the server's process of a writer, as an administrator would. A pooler hides which process that is, so it is
