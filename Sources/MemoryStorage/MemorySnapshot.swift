@@ -96,7 +96,9 @@ final class MemorySnapshot: SnapshotSession {
 extension MemorySnapshot: EvaluatedObjects {
     func object(_ entity: Int, _ pk: Int64) -> StoredRow? { rows(entity)[pk] }
 
-    func destinations(of object: StoredRow, _ relationship: Relationship) -> [StoredRow] {
-        placed(relationship, of: object.pk, missing: .min)
+    func forEachDestination(
+        of object: StoredRow, _ relationship: Relationship, _ each: (StoredRow) throws -> Bool
+    ) throws {
+        for row in placed(relationship, of: object.pk, missing: .min) where try !each(row) { return }
     }
 }

@@ -224,7 +224,7 @@ extension Saver {
         }
         return sorted.compactMap { key, change in
             // A count over an inherited relationship is that of the sub-entity that declares it.
-            guard let owner = registry.known(key.entity, pk: key.pk), owner.isAlive,
+            guard let owner = registry.known(key.entity, pk: key.pk), owner.isAlive, !work.isLeaving(owner),
                 owner.entity.hasDerived(at: key.slot)
             else { return nil }
             return (owner, key.slot, change)

@@ -49,17 +49,3 @@ extension Saver {
         AggregateKey(entity: registry.roots[aggregate.node.entity], pk: owner, slot: aggregate.node.slot)
     }
 }
-
-extension WriterSession {
-    package func values(
-        at slot: Int, of relationship: Relationship, owners: [Int64], each: (Int64, Value) -> Void
-    ) throws(StoreError) {
-        guard case .inverseColumn(let column) = relationship.storage else { return }
-        var members: [(key: Int64, owner: Int64, value: Value)] = []
-        try rows(of: relationship.destinationIndex, .values(owners.map { .integer($0) }, slot: column)) { row in
-            if case .integer(let owner) = row.values[column] { members.append((row.pk, owner, row.values[slot])) }
-        }
-        members.sort { $0.key < $1.key }
-        for member in members { each(member.owner, member.value) }
-    }
-}

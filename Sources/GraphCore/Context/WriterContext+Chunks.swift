@@ -69,6 +69,9 @@ extension WriterContext {
     /// The number of objects that a chunk's events may have read beyond those that were foreseen.
     private static let maximumGrowth = 5000
 
+    /// The number of objects that are saved together in work on more objects than memory should hold.
+    private static let maximumPageLength = 1000
+
     /// Applies one event as a part that can be undone alone. The event fails if it breaks a rule of the schema, or meets a
     /// stored value that no operation can use.
     private func applyAlone(
@@ -138,7 +141,9 @@ extension WriterContext {
 
     /// The tools of this context's set operations.
     package func work(_ history: HistoryWriter) -> SetWork {
-        SetWork(history: history, plan: plan, validators: applier.validators)
+        SetWork(
+            history: history, plan: plan, validators: applier.validators,
+            pageLength: min(max(1, options.setDeletionThreshold), Self.maximumPageLength))
     }
 }
 

@@ -37,7 +37,7 @@ extension WriterContext {
         }
         try session.beginDraft(keyCount: chunk.identityCount)
         isDraft = true
-        if sharesStore { take(try session.counters()) }
+        try takeCounters()
     }
 
     /// Saves a chunk whose transaction is a draft.

@@ -99,6 +99,8 @@ public final class WriterContext: @unchecked Sendable {
     var uncommittedCount = 0
     private var lastCommittedToken: Int64?
     private var isClosed = false
+    /// Whether the counters have to be read before the next transaction writes.
+    private var needsCounters = false
     var savedToken: Int64?
     /// Whether the open transaction is a draft, which may be lost to another writer.
     var isDraft = false
@@ -234,10 +236,12 @@ public final class WriterContext: @unchecked Sendable {
         try perform("roll back") {
             undoneChunks = nil
             isDraft = false
-            try session.rollback()
-            try restart()
             savedToken = lastCommittedToken
             uncommittedCount = 0
+            // The server may be away, and then only memory is put right at once.
+            forget()
+            try session.rollback()
+            take(try session.counters())
         }
     }
 
@@ -287,19 +291,33 @@ public final class WriterContext: @unchecked Sendable {
         if isDraft { try commit() }
         if session.isInTransaction { return }
         try session.begin()
-        if session.sharesStore { take(try session.counters()) }
+        try takeCounters()
     }
 
-    func take(_ counters: StoreCounters) {
+    /// Takes the counters into a transaction that has begun, where those in memory may be wrong. Others may write the store,
+    /// or its server was away when work was undone.
+    func takeCounters() throws {
+        if session.sharesStore || needsCounters { take(try session.counters()) }
+    }
+
+    private func take(_ counters: StoreCounters) {
         registry.take(counters, remembersAggregates: !session.sharesStore)
         nextChange = counters.nextChange
+        needsCounters = false
     }
 
     /// Forgets what memory holds and reads the counters again.
     package func restart() throws {
-        registry.reset()
-        applier.notes = []
+        forget()
         take(try session.counters())
+    }
+
+    /// Forgets what memory holds, the terms of aggregates among it: their rows may be undone.
+    private func forget() {
+        registry.reset()
+        registry.aggregateMemory?.removeAll()
+        applier.notes = []
+        needsCounters = true
     }
 
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {

@@ -2,9 +2,9 @@
 package protocol RowSource: EvaluatedObjects where Object == StoredRow {
     var model: ObjectModel { get }
 
-    /// Calls `body` with the rows of a request's entities in the order of their keys, in batches of any size. Rows that the
-    /// request's condition is false of may be left out.
-    func candidates(_ request: CheckedFetchRequest, body: ([StoredRow]) throws -> Void) throws
+    /// Calls `body` with the rows of a request's entities in the order of their keys, in batches of any size, until it
+    /// returns false. Rows that the request's condition is false of may be left out.
+    func candidates(_ request: CheckedFetchRequest, body: ([StoredRow]) throws -> Bool) throws
 
     /// Returns rows that a request's condition is true of, in its order, without regard to its own page. Returns nil where the
     /// storage cannot judge or order them exactly.
@@ -17,9 +17,12 @@ package protocol RowSource: EvaluatedObjects where Object == StoredRow {
     /// Returns the number of objects of a request, or nil where the storage cannot judge them exactly.
     func exactCount(_ request: CheckedFetchRequest) throws -> Int?
 
-    /// Returns the rows of a request of groups, aggregates or values without repeats, in its order and without regard to its
-    /// page. Returns nil where the storage cannot make them exactly.
-    func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]?
+    /// Returns the first rows of a request of groups, aggregates or values without repeats, in its order. Its own page has no
+    /// effect. Returns all rows where `limit` is nil, and nil where the storage cannot make them exactly.
+    func groupedRows(_ request: CheckedFetchRequest, limit: Int?) throws -> [[FetchedContent]]?
+
+    /// Returns the number of these rows, or nil where the storage cannot make them exactly.
+    func groupedRowCount(_ request: CheckedFetchRequest) throws -> Int?
 
     /// Says that these rows are read next, so that all they lead to may be loaded at once.
     func prepare(_ rows: ArraySlice<StoredRow>)
@@ -32,7 +35,9 @@ extension RowSource {
 
     package func exactCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
 
-    package func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? { nil }
+    package func groupedRows(_ request: CheckedFetchRequest, limit: Int?) throws -> [[FetchedContent]]? { nil }
+
+    package func groupedRowCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
 
     package func primaryKey(of object: StoredRow) -> Int64 { object.pk }
 
@@ -70,7 +75,8 @@ extension SnapshotSession where Self: RowSource {
 
 /// Answers fetch requests with the evaluator, for a storage that cannot judge them by itself.
 ///
-/// All rows that a request's condition is true of are in memory at the time, unless the storage orders them itself.
+/// In memory are the rows up to the end of the request's page, or one batch in the order of primary keys. For groups,
+/// aggregates and values without repeats, all rows are in memory that the condition is true of.
 package struct EvaluatedFetch<Source: RowSource> {
     private typealias Evaluator = PredicateEvaluator<Source>
 
@@ -105,6 +111,7 @@ package struct EvaluatedFetch<Source: RowSource> {
     /// Calls `each` with the same objects in the same order, until it returns false.
     package func forEachObject(withOrder: Bool, _ each: (FetchedObject, [Value]) throws -> Bool) throws {
         if try forEachObject(inPages: withOrder, each) { return }
+        if request.sort.isEmpty { return try forEachObjectByKey { try each($0, []) } }
         let all = try found()
         for start in stride(from: 0, to: all.count, by: batchSize) {
             let part = all[start..<min(start + batchSize, all.count)]
@@ -133,20 +140,59 @@ package struct EvaluatedFetch<Source: RowSource> {
         return true
     }
 
+    /// Candidates come in the order of primary keys, so the reading ends with the page.
+    private func forEachObjectByKey(_ each: (FetchedObject) throws -> Bool) throws {
+        var (offset, rest) = (request.offset, request.limit ?? .max)
+        if rest == 0 { return }
+        try forEachMatch { row in
+            if let after = request.after, !after.position.precedes(FetchPosition(pk: row.pk, values: []), in: []) {
+                return true
+            }
+            if offset > 0 {
+                offset -= 1
+                return true
+            }
+            rest -= 1
+            return try each(object(row)) && rest > 0
+        }
+    }
+
     /// The number of objects or rows of the request, without regard to limit, offset and cursor.
     package func count() throws -> Int {
-        if request.isOfRows { return try allRows().count }
-        return try source.exactCount(request) ?? matching().count
+        if request.isOfRows { return try source.groupedRowCount(request) ?? allRows(limit: nil).count }
+        if let count = try source.exactCount(request) { return count }
+        var count = 0
+        try forEachMatch { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// The position behind the request's page; nil without a limit.
+    private var pageEnd: Int? {
+        request.limit.map { limit in
+            let (end, isTooLarge) = limit.addingReportingOverflow(request.offset)
+            return isTooLarge ? .max : end
+        }
     }
 
     private func found() throws -> [Found] {
         var found: [Found] = []
-        for row in try matching() {
-            let place = FetchPosition(pk: row.pk, values: try evaluator.order(request.sort, of: row))
-            if let after = request.after, !after.position.precedes(place, in: request.sort) { continue }
-            found.append(Found(row: row, place: place))
+        let end = pageEnd
+        func sort() {
+            found.sort { $0.place.precedes($1.place, in: request.sort) }
+            if let end, found.count > end { found.removeSubrange(end...) }
         }
-        found.sort { $0.place.precedes($1.place, in: request.sort) }
+        try forEachMatch { row in
+            let place = FetchPosition(pk: row.pk, values: try evaluator.order(request.sort, of: row))
+            if let after = request.after, !after.position.precedes(place, in: request.sort) { return true }
+            found.append(Found(row: row, place: place))
+            // The rows behind the page are dropped once in a while.
+            if let end, found.count / 2 >= max(end, batchSize) { sort() }
+            return true
+        }
+        sort()
         return page(found)
     }
 
@@ -155,17 +201,20 @@ package struct EvaluatedFetch<Source: RowSource> {
         return Array(request.limit.map { rest.prefix($0) } ?? rest)
     }
 
-    /// The rows that meet the request's condition, by primary key.
-    private func matching() throws -> [StoredRow] {
-        var found: [StoredRow] = []
+    /// Calls `each` with the rows that meet the request's condition, by primary key, until it returns false.
+    private func forEachMatch(_ each: (StoredRow) throws -> Bool) throws {
         try source.candidates(request) { batch in
             source.prepare(batch[...])
-            found += try batch.filter { row in
-                if !request.includes(row.entity) || row.isPlaceholder && !request.includesPlaceholders { return false }
-                return try request.predicate.map { try evaluator.isTrue($0, of: row) } ?? true
+            for row in batch where try isMatch(row) {
+                if try !each(row) { return false }
             }
+            return true
         }
-        return found
+    }
+
+    private func isMatch(_ row: StoredRow) throws -> Bool {
+        if !request.includes(row.entity) || row.isPlaceholder && !request.includesPlaceholders { return false }
+        return try request.predicate.map { try evaluator.isTrue($0, of: row) } ?? true
     }
 
     private func object(_ row: StoredRow) throws -> FetchedObject {
@@ -178,7 +227,11 @@ package struct EvaluatedFetch<Source: RowSource> {
         guard case .toMany(let relationship) = column.source else {
             return .value(try value(column, [0: row], evaluator))
         }
-        let identities = try source.destinations(of: row, relationship).map { source.identity(of: $0) }
+        var identities: [Value] = []
+        try source.forEachDestination(of: row, relationship) { destination in
+            identities.append(source.identity(of: destination))
+            return true
+        }
         return .list(
             relationship.isOrdered ? identities : identities.sorted { ValueOrder.compare($0, $1) < 0 })
     }
@@ -202,7 +255,7 @@ package struct EvaluatedFetch<Source: RowSource> {
 
     /// The rows of the request, its page regarded.
     package func rows() throws -> [FetchedRow] {
-        page(try allRows()).map { FetchedRow(shape: request.shape, contents: $0) }
+        page(try allRows(limit: pageEnd)).map { FetchedRow(shape: request.shape, contents: $0) }
     }
 
     /// Contents at their place in the order of the request.
@@ -211,8 +264,9 @@ package struct EvaluatedFetch<Source: RowSource> {
         let place: FetchPosition
     }
 
-    private func allRows() throws -> [[FetchedContent]] {
-        if let rows = try source.groupedRows(request) { return rows }
+    /// The rows of the request without regard to its page; a storage may leave those out that stand behind `limit`.
+    private func allRows(limit: Int?) throws -> [[FetchedContent]] {
+        if let rows = try source.groupedRows(request, limit: limit) { return rows }
         var rows: [Row] = []
         for (number, group) in try groups().enumerated() {
             source.prepare(group.prefix(batchSize))
@@ -236,7 +290,11 @@ package struct EvaluatedFetch<Source: RowSource> {
 
     /// The objects that each row of the result stands for.
     private func groups() throws -> [[StoredRow]] {
-        let found = try matching()
+        var found: [StoredRow] = []
+        try forEachMatch { row in
+            found.append(row)
+            return true
+        }
         if request.groupBy.isEmpty { return request.isGrouped ? [found] : found.map { [$0] } }
         var positions: [[Value]: Int] = [:]
         var groups: [[StoredRow]] = []

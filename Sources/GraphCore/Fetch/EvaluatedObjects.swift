@@ -5,8 +5,9 @@ package protocol EvaluatedObjects {
     /// Returns the object of a primary key in an entity's hierarchy, or nil where there is none.
     func object(_ entity: Int, _ pk: Int64) throws -> Object?
 
-    /// Returns the destinations of a to-many relationship, in any order.
-    func destinations(of object: Object, _ relationship: Relationship) throws -> [Object]
+    /// Calls `each` with the destinations of a to-many relationship, in any order, until it returns false.
+    func forEachDestination(
+        of object: Object, _ relationship: Relationship, _ each: (Object) throws -> Bool) throws
 
     func primaryKey(of object: Object) -> Int64
 
@@ -30,8 +31,10 @@ struct RegistryObjects: EvaluatedObjects {
         return found?.isAlive == true ? found : nil
     }
 
-    func destinations(of object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
-        try destinations(object, relationship)
+    func forEachDestination(
+        of object: ContextObject, _ relationship: Relationship, _ each: (ContextObject) throws -> Bool
+    ) throws {
+        for destination in try destinations(object, relationship) where try !each(destination) { return }
     }
 
     func primaryKey(of object: ContextObject) -> Int64 { object.pk }

@@ -8,7 +8,7 @@ extension PredicateEvaluator {
         case .now: return .integer(now)
         case .path(let path): return try value(path, scopes)
         case .aggregate(let aggregate): return try value(aggregate, scopes)
-        case .overRows(let function, let operand): return try value(function, operand, over: group.map { [0: $0] })
+        case .overRows(let function, let operand): return try value(function, operand)
         case .text(let function, let operand): return function.apply(try value(operand, scopes))
         case .negated(let operand):
             let inner = try value(operand, scopes)
@@ -34,43 +34,20 @@ extension PredicateEvaluator {
     // MARK: Aggregates
 
     private func value(_ aggregate: CheckedAggregate, _ scopes: Scopes) throws -> Value {
-        var members = try members(of: aggregate.collection, scopes)
-        if let filter = aggregate.filter { members = try members.filter { try isTrue(filter, $0) } }
-        return try value(aggregate.function, aggregate.operand, over: members)
-    }
-
-    private func value(
-        _ function: CollectionFunction, _ operand: TypedExpression?, over members: [Scopes]
-    ) throws -> Value {
-        guard let operand else { return .integer(Int64(members.count)) }
-        let values = try members.map { try value(operand, $0) }.filter { !$0.isNull }
-        switch function {
-        case .count: return .integer(Int64(values.count))
-        case .sum: return Self.sum(values, operand.type)
-        case .average: return Self.average(values, operand.type)
-        case .min, .max:
-            let isLeast = function == .min
-            return values.reduce(.null) { best, value in
-                let order = ValueOrder.compare(value, best, asDecimals: operand.type.isDecimal)
-                return best.isNull || (isLeast ? order < 0 : order > 0) ? value : best
-            }
+        var result = CollectionResult(aggregate.function, of: aggregate.operand?.type)
+        try forEachMember(of: aggregate.collection, scopes) { member in
+            if let filter = aggregate.filter, try !isTrue(filter, member) { return true }
+            result.add(try aggregate.operand.map { try value($0, member) })
+            return true
         }
+        return result.value
     }
 
-    /// The sum of no values is 0.
-    private static func sum(_ values: [Value], _ type: ExpressionType) -> Value {
-        var sum = RunningSum(for: type.isDecimal ? .decimal : PredicateChecker.isWhole(type) ? .integer64 : .double)
-        for value in values { sum.add(value) }
-        return sum.value
-    }
-
-    private static func average(_ values: [Value], _ type: ExpressionType) -> Value {
-        var average =
-            type.isDecimal
-            ? RunningAverage(of: .decimal, for: .decimal)
-            : RunningAverage(of: PredicateChecker.isWhole(type) ? .integer64 : .double, for: .double)
-        for value in values { average.add(value) }
-        return average.value
+    /// The value of a function over the objects of a group.
+    private func value(_ function: CollectionFunction, _ operand: TypedExpression?) throws -> Value {
+        var result = CollectionResult(function, of: operand?.type)
+        for object in group { result.add(try operand.map { try value($0, [0: object]) }) }
+        return result.value
     }
 
     // MARK: Arithmetic
@@ -142,6 +119,55 @@ extension FetchPredicate.ArithmeticOperator {
         case .subtract: .subtract
         case .multiply: .multiply
         case .divide: .divide
+        }
+    }
+}
+
+/// The value of a function over objects, in the making.
+private struct CollectionResult {
+    private let function: CollectionFunction
+    private let type: ExpressionType?
+    private var count: Int64 = 0
+    /// The sum of no values is 0.
+    private var sum: RunningSum
+    private var average: RunningAverage
+    private var best = Value.null
+
+    /// - Parameter type: the type of the objects' values; nil where the objects themselves are counted.
+    init(_ function: CollectionFunction, of type: ExpressionType?) {
+        self.function = function
+        self.type = type
+        let isWhole = type.map { PredicateChecker.isWhole($0) } ?? true
+        if type?.isDecimal == true {
+            (sum, average) = (RunningSum(for: .decimal), RunningAverage(of: .decimal, for: .decimal))
+        } else {
+            sum = RunningSum(for: isWhole ? .integer64 : .double)
+            average = RunningAverage(of: isWhole ? .integer64 : .double, for: .double)
+        }
+    }
+
+    /// Adds the value of an object; a missing one adds nothing.
+    mutating func add(_ value: Value?) {
+        guard let value, let type else { return count += 1 }
+        if value.isNull { return }
+        count += 1
+        switch function {
+        case .count: break
+        case .sum: sum.add(value)
+        case .average: average.add(value)
+        case .min, .max:
+            let order = ValueOrder.compare(value, best, asDecimals: type.isDecimal)
+            if best.isNull || (function == .min ? order < 0 : order > 0) { best = value }
+        }
+    }
+
+    var value: Value {
+        if type == nil { return .integer(count) }
+        switch function {
+        case .count: return .integer(count)
+        case .sum: return sum.value
+        case .average: return average.value
+        case .min, .max: return best
         }
     }
 }

@@ -44,7 +44,12 @@ package struct PredicateEvaluator<Objects: EvaluatedObjects> {
         case .not(let inner): return try !isTrue(inner, scopes)
         case .comparison(let comparison): return try isTrue(comparison, scopes)
         case .exists(let collection, let inner):
-            return try members(of: collection, scopes).contains { try isTrue(inner, $0) }
+            var isFound = false
+            try forEachMember(of: collection, scopes) { member in
+                isFound = try isTrue(inner, member)
+                return !isFound
+            }
+            return isFound
         }
     }
 
@@ -156,13 +161,15 @@ package struct PredicateEvaluator<Objects: EvaluatedObjects> {
         return current
     }
 
-    /// Returns the scopes of each of a collection's objects.
-    package func members(of collection: CheckedCollection, _ scopes: Scopes) throws -> [Scopes] {
-        guard let owner = try object(collection.steps, from: scopes[collection.scope]) else { return [] }
-        return try objects.destinations(of: owner, collection.relationship).map { member in
-            var inner = scopes
+    /// Calls `each` with the scopes of each of a collection's objects, until it returns false.
+    func forEachMember(
+        of collection: CheckedCollection, _ scopes: Scopes, _ each: (Scopes) throws -> Bool
+    ) throws {
+        guard let owner = try object(collection.steps, from: scopes[collection.scope]) else { return }
+        var inner = scopes
+        try objects.forEachDestination(of: owner, collection.relationship) { member in
             inner[collection.element] = member
-            return inner
+            return try each(inner)
         }
     }
 }

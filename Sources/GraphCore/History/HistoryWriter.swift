@@ -10,6 +10,8 @@ package final class HistoryWriter {
     private var entries: HistoryEntries
     package private(set) var nextChange: Int64
     private var openedToken: Int64?
+    /// Takes the updates of a save in pages.
+    var gatheredUpdates: GatheredUpdates?
 
     package init(
         _ session: any WriterSession, time: Int64, author: String, context: String?, source: String?,
@@ -52,6 +54,9 @@ package final class HistoryWriter {
     package func append(
         _ object: ChangedObject, kind: ChangeKind, properties: String? = nil, preservedValues: String? = nil
     ) throws(StoreError) {
+        if kind == .update, let gatheredUpdates {
+            return gatheredUpdates.note(object, properties: properties ?? "")
+        }
         entries.append(object, kind, properties: properties, preservedValues: preservedValues)
         nextChange += 1
         if entries.count >= Self.maximumCount { _ = try openToken() }

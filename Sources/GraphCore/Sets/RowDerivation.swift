@@ -1,7 +1,7 @@
 /// Computes derived values again from the rows that a storage returns, and all that reads them, attribute after attribute.
 ///
-/// It asks the storage for rows and links only, so it serves each storage that does not compute by itself. It keeps the
-/// keys of all marked objects in memory, and the rows of those that are computed together.
+/// It asks the storage for rows, links and aggregates, so it serves each storage that does not compute by itself. It keeps
+/// the keys of all marked objects in memory, and the rows of those that are computed together, without their members.
 package final class RowDerivation: DerivedComputation {
     /// The objects that are computed together.
     private static let batchSize = 512
@@ -10,6 +10,8 @@ package final class RowDerivation: DerivedComputation {
     private let plan: DerivedPlan
     /// The time of the save, for `now()`.
     private let time: Int64
+    /// The objects that go, by the position of their root: their values are not computed.
+    private let leaving: [Set<Int64>]
     private var marked: [DerivedNode: Set<Int64>] = [:]
     /// The changes that nobody absorbed, by the position of the root entity and by primary key.
     private var changes: [Int: [Int64: Change]] = [:]
@@ -22,12 +24,11 @@ package final class RowDerivation: DerivedComputation {
 
     private var model: ObjectModel { session.model }
 
-    /// - Parameter time: the time of the save, in microseconds since 1970 UTC.
-    package init(_ session: any WriterSession, _ marks: DerivedMarks, plan: DerivedPlan, time: Int64) throws(StoreError)
-    {
+    init(_ session: any WriterSession, _ marks: DerivedMarks, _ work: SetWork) throws(StoreError) {
         self.session = session
-        self.plan = plan
-        self.time = time
+        plan = work.plan
+        time = work.history.time
+        leaving = work.leaving
         for (node, owners) in marks.owners { mark(node, owners) }
         for (path, depth, keys) in marks.sources { try markReaders(path: path, depth: depth, of: keys) }
     }
@@ -35,7 +36,9 @@ package final class RowDerivation: DerivedComputation {
     // MARK: Marking
 
     private func mark(_ node: DerivedNode, _ keys: some Sequence<Int64>) {
-        marked[node, default: []].formUnion(keys)
+        if leaving.isEmpty { return marked[node, default: []].formUnion(keys) }
+        let root = model.entities[node.entity].rootIndex
+        marked[node, default: []].formUnion(keys.filter { !leaving[root].contains($0) })
     }
 
     /// Marks the objects whose key path passes through some objects, so many steps away: from the far end back to them.
@@ -127,7 +130,7 @@ package final class RowDerivation: DerivedComputation {
         of node: DerivedNode, _ keys: [Int64], _ rows: [StoredRow]
     ) throws(StoreError) -> [Int64: Value]? {
         switch model.entities[node.entity].attributes[node.slot].derivation {
-        case .count, .aggregate: return try aggregates(of: node, keys)
+        case .count, .aggregate: return try session.aggregates(of: node, owners: keys)
         case .keyPath(let path) where !path.relationships.isEmpty:
             guard let path = plan.paths.first(where: { $0.node == node }) else { return nil }
             return try pathValues(path, rows)
@@ -147,52 +150,6 @@ package final class RowDerivation: DerivedComputation {
             let value = end.values[path.slot]
             return path.transformation?.apply(value) ?? value
         }
-    }
-
-    // MARK: Aggregates
-
-    private func aggregates(of node: DerivedNode, _ owners: [Int64]) throws(StoreError) -> [Int64: Value] {
-        let entity = model.entities[node.entity]
-        let derived = entity.attributes[node.slot]
-        switch derived.derivation {
-        case .count(let index):
-            return try members(of: entity.relationships[index], owners).mapValues { rows in
-                var sum = RunningSum(for: derived.type)
-                sum.add(.integer(Int64(rows.count)))
-                return sum.value
-            }
-        case .aggregate(let function, let index, let slot):
-            let relationship = entity.relationships[index]
-            let source = model.entities[relationship.destinationIndex].attributes[slot]
-            return try members(of: relationship, owners).mapValues { rows in
-                function.value(of: rows.lazy.map { $0.values[slot] }, source.type, for: derived.type)
-            }
-        case .keyPath, .arithmetic, .now, nil: return [:]
-        }
-    }
-
-    /// Returns the destinations of a relationship by owner. Each list is in the order of the primary keys, so the same rows
-    /// give the same sum of binary fractions.
-    private func members(of relationship: Relationship, _ owners: [Int64]) throws(StoreError) -> [Int64: [StoredRow]] {
-        var members: [Int64: [StoredRow]] = [:]
-        let destination = relationship.destinationIndex
-        switch relationship.storage {
-        case .column(let slot), .inverseColumn(let slot):
-            try session.rows(of: destination, .values(owners.map { .integer($0) }, slot: slot)) { row in
-                if case .integer(let owner) = row.values[slot] { members[owner, default: []].append(row) }
-            }
-        case .join(let table, let isOwner):
-            var links: [(owner: Int64, destination: Int64)] = []
-            try session.links(in: table, of: owners, isOwnerSide: isOwner) { pair, _ in
-                links.append(isOwner ? (pair.owner, pair.destination) : (pair.destination, pair.owner))
-            }
-            var rows: [Int64: StoredRow] = [:]
-            try session.rows(of: destination, .primaryKeys(Set(links.map(\.destination)).sorted())) { rows[$0.pk] = $0 }
-            for link in links {
-                if let row = rows[link.destination] { members[link.owner, default: []].append(row) }
-            }
-        }
-        return members.mapValues { $0.sorted { $0.pk < $1.pk } }
     }
 
     // MARK: History
@@ -215,20 +172,5 @@ package final class RowDerivation: DerivedComputation {
             }
         }
         changes.removeAll()
-    }
-}
-
-extension AggregateFunction {
-    /// Returns the aggregate of some values of the type `source` as a value of the type `type`.
-    fileprivate func value(
-        of values: some Sequence<Value>, _ source: AttributeType, for type: AttributeType
-    ) -> Value {
-        guard var running = RunningAggregate(self, of: source, for: type) else {
-            var extreme = ExtremeChange()
-            for value in values { extreme.add(value, self, source) }
-            return extreme.value(after: .null, self, source) ?? .null
-        }
-        for value in values { running.add(value) }
-        return running.value
     }
 }

@@ -1,7 +1,7 @@
 /// Set operations on rows in memory, for a storage that has none of its own.
 ///
-/// The graph applies its own rules to the objects, as it does to those of a chunk, and saves them. All that a deletion
-/// reaches is in memory at the time.
+/// The graph applies its own rules to the objects, as it does to those of a chunk, and saves them page by page. In memory are
+/// the keys of all objects and the rows of a page. Each page asks the storage, so a server sees that the work goes on.
 package struct RowSetOperations: SetOperations {
     private let session: any WriterSession
     /// A snapshot of the open transaction.
@@ -26,7 +26,7 @@ package struct RowSetOperations: SetOperations {
     package func truncate(_ entity: Entity, time: Int64?, _ work: SetWork, into tally: inout ChangeTally) throws {
         var request = FetchRequest(entity.name)
         request.includesPlaceholders = false
-        let keys = try keys(of: try request.checked(with: model)) { row in
+        let keys = try keys(of: try request.checked(with: model), work) { row in
             guard let time, let slot = row.entity.versionSlot, row.entity.attributes[slot].type == .date,
                 case .integer(let version) = row.values[slot]
             else { return true }
@@ -38,7 +38,7 @@ package struct RowSetOperations: SetOperations {
     package func delete(
         _ request: CheckedFetchRequest, _ work: SetWork, into tally: inout ChangeTally
     ) throws -> Int {
-        let keys = try keys(of: request.at(work.history.time))
+        let keys = try keys(of: request.at(work.history.time), work)
         let tombstone = Tombstone(version: .null, time: work.history.time)
         try delete(keys, of: request.entity, tombstone, work, &tally)
         return keys.count
@@ -46,20 +46,26 @@ package struct RowSetOperations: SetOperations {
 
     /// Returns the keys of the objects of a request that meet a condition.
     private func keys(
-        of request: CheckedFetchRequest, where isWanted: (StoredRow) -> Bool = { _ in true }
+        of request: CheckedFetchRequest, _ work: SetWork, where isWanted: ((StoredRow) -> Bool)? = nil
     ) throws -> [Int64] {
-        let keys = try snapshot.objects(request).map(\.pk)
-        return try snapshot.storedRows(request.entity, primaryKeys: keys).filter(isWanted).map(\.pk)
+        var keys: [Int64] = []
+        try snapshot.objects(request, withOrder: false) { object, _ in
+            keys.append(object.pk)
+            return true
+        }
+        guard let isWanted else { return keys }
+        return try KeyPages(keys, length: work.pageLength).flatMap { page in
+            let wanted = Set(
+                try snapshot.storedRows(request.entity, primaryKeys: page).filter(isWanted).map(\.pk))
+            return page.filter { wanted.contains($0) }
+        }
     }
 
     private func delete(
         _ keys: [Int64], of entity: Entity, _ tombstone: Tombstone, _ work: SetWork, _ tally: inout ChangeTally
     ) throws {
-        try change(work, &tally) { registry, applier in
-            try registry.load(entity: entity.index, primaryKeys: keys)
-            let roots = keys.compactMap { registry.known(entity.index, pk: $0) }
-            try applier.delete(roots, at: tombstone.time, version: tombstone.version)
-        }
+        var deletion = PagedDeletion(session, work, tombstone)
+        try deletion.delete(keys, of: entity, into: &tally)
     }
 
     // MARK: Updates
@@ -71,17 +77,23 @@ package struct RowSetOperations: SetOperations {
         let assignments = try checked.entities.filter { !$0.isAbstract }.map { entity in
             try BatchAssignments(request, entity: entity, plan: work.plan, time: work.history.time)
         }
-        let keys = try keys(of: checked.at(work.history.time)) { !$0.isPlaceholder }
+        let keys = try keys(of: checked.at(work.history.time), work) { !$0.isPlaceholder }
+        // Unique values may pass from one object to another, so these objects are saved together.
+        let changesUnique = assignments.contains { $0.changesUniqueValues }
+        let save = try PagedSave(session, work)
         var count = 0
-        try change(work, &tally) { registry, applier in
-            try registry.load(entity: checked.entity.index, primaryKeys: keys)
-            let objects = keys.compactMap { registry.known(checked.entity.index, pk: $0) }
-            for assignments in assignments {
-                for object in objects where object.entity === assignments.entity {
-                    if try assign(assignments, object, applier) { count += 1 }
+        for page in KeyPages(keys, length: changesUnique ? keys.count : work.pageLength) {
+            try save.page { registry, applier in
+                try registry.load(entity: checked.entity.index, primaryKeys: page)
+                let objects = page.compactMap { registry.known(checked.entity.index, pk: $0) }
+                for assignments in assignments {
+                    for object in objects where object.entity === assignments.entity {
+                        if try assign(assignments, object, applier) { count += 1 }
+                    }
                 }
             }
         }
+        try save.finish(into: &tally)
         return count
     }
 
@@ -116,24 +128,15 @@ package struct RowSetOperations: SetOperations {
     // MARK: Derived values
 
     package func recomputation(of marks: DerivedMarks, _ work: SetWork) throws(StoreError) -> any DerivedComputation {
-        try RowDerivation(session, marks, plan: work.plan, time: work.history.time)
+        try RowDerivation(session, marks, work)
     }
+}
 
-    // MARK: The save
-
-    /// Calls `body` with a registry of its own, checks the changes as those of an event, and saves them.
-    ///
-    /// - Throws: ``ValidationFailures`` where a rule refuses; what `body` throws; ``StoreError``.
-    private func change(
-        _ work: SetWork, _ tally: inout ChangeTally, _ body: (ObjectRegistry, EventApplier) throws -> Void
-    ) throws {
-        let registry = ObjectRegistry(session, model: model, setDeletionThreshold: .max)
-        registry.take(try session.counters(), remembersAggregates: false)
-        let applier = EventApplier(registry: registry, validators: work.validators)
-        applier.begin()
-        try body(registry, applier)
-        try applier.validateTouched()
-        try Saver(registry: registry, session: session, work: work).save(into: &tally)
+extension BatchAssignments {
+    /// Whether a uniqueness constraint is on an assigned value.
+    fileprivate var changesUniqueValues: Bool {
+        let assigned = Set(columns.map(\.attribute.slot))
+        return entity.uniquenessConstraints.contains { !assigned.isDisjoint(with: $0.slots) }
     }
 }
 

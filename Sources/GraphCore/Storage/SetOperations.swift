@@ -41,6 +41,14 @@ package struct SetWork {
     package let history: HistoryWriter
     package let plan: DerivedPlan
     package let validators: Validators
+    /// How many objects are saved together where a storage has no set operations of its own.
+    var pageLength = 1000
+    /// The keys of the objects that later pages delete, by the position of their root; no derived value of theirs is computed.
+    var leaving: [Set<Int64>] = []
+
+    func isLeaving(_ object: ContextObject) -> Bool {
+        !leaving.isEmpty && leaving[object.entity.rootIndex].contains(object.pk)
+    }
 }
 
 /// Derived values that have to be computed again from the rows.

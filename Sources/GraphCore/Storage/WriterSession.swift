@@ -152,11 +152,13 @@ package protocol WriterSession: RowReader {
 
     // MARK: Sets
 
-    /// Reads the value at a slot of all destinations of a one-to-many relationship, each owner's in the order of their
-    /// primary keys.
+    /// Reads the value at a slot of all destinations of a relationship, each owner's in the order of their primary keys.
     func values(
         at slot: Int, of relationship: Relationship, owners: [Int64], each: (_ owner: Int64, Value) -> Void
     ) throws(StoreError)
+
+    /// Computes a count or an aggregate of some owners from the rows. Owners without destinations may be absent.
+    func aggregates(of node: DerivedNode, owners: [Int64]) throws(StoreError) -> [Int64: Value]
 
     /// Work on more objects than memory should hold.
     var sets: any SetOperations { get throws(StoreError) }

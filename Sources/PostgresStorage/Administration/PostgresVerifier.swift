@@ -75,6 +75,7 @@ struct PostgresVerifier: StoreChecks {
             request.includesPlaceholders = true
             try snapshot.candidates(try request.checked(with: model)) { rows in
                 for row in rows { each(row) }
+                return true
             }
         } catch {
             throw StoreError(error, action: "verify the store")

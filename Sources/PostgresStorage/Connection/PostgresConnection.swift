@@ -27,6 +27,10 @@ final class PostgresConnection {
     private(set) var waiting: [(statement: PostgresStatement, check: ResultCheck?)] = []
     /// The number of round trips so far.
     private(set) var roundTripCount = 0
+    /// The number of rows that the server has sent so far.
+    private(set) var rowCount = 0
+    /// The greatest number of rows that the results of a round trip held.
+    private(set) var greatestHeldRowCount = 0
     /// Whether a pooler such as pgbouncer stands before the server, until the server's answer tells. A pooler may give each
     /// transaction another session, so statements have no names and each transaction makes its settings again.
     private(set) var isPooled = true
@@ -173,6 +177,19 @@ final class PostgresConnection {
     func run(_ statements: [PostgresStatement], _ action: String = "run a statement") throws(StoreError)
         -> [PostgresResult]
     {
+        try run(statements, action, isStreamed: false) { _ in }
+    }
+
+    /// Runs the statements that wait and then another one, whose rows `each` takes as they arrive. None of them is held.
+    ///
+    /// - Parameter each: may not use the connection.
+    func stream(_ statement: PostgresStatement, _ action: String, each: (PostgresRow) -> Void) throws(StoreError) {
+        _ = try run([statement], action, isStreamed: true, each)
+    }
+
+    private func run(
+        _ statements: [PostgresStatement], _ action: String, isStreamed: Bool, _ each: (PostgresRow) -> Void
+    ) throws(StoreError) -> [PostgresResult] {
         let before = waiting
         var all = before.map(\.statement) + statements
         waiting = []
@@ -206,7 +223,7 @@ final class PostgresConnection {
             number += 1
         }
         guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
-        let results = try results(own, refusals, action)
+        let results = try results(own, refusals, action, streamed: isStreamed ? number - 1 : nil, each)
         for (entry, result) in zip(before, results) { try entry.check?(result) }
         return Array(results.suffix(statements.count))
     }
@@ -252,16 +269,33 @@ final class PostgresConnection {
     }
 
     /// Reads the results up to the end of the round trip, those of the connection's own statements aside.
+    ///
+    /// - Parameter streamed: the number of the statement whose rows `each` takes one by one.
     private func results(
-        _ own: [Int: String?], _ refusals: [Int: StoreError], _ action: String
+        _ own: [Int: String?], _ refusals: [Int: StoreError], _ action: String, streamed: Int?,
+        _ each: (PostgresRow) -> Void
     ) throws(StoreError) -> [PostgresResult] {
         var results: [PostgresResult] = []
+        var (heldCount, awaited) = (0, streamed)
         var failure: StoreError?
         var number = 0
         // One null ends the results of a statement. A second one says that no more will come.
         var isAtEnd = false
-        defer { pendingNames = [:] }
+        defer {
+            pendingNames = [:]
+            greatestHeldRowCount = max(greatestHeldRowCount, heldCount)
+        }
+        func take(_ result: PostgresResult) {
+            rowCount += result.count
+            if streamed != number { return heldCount += result.count }
+            for row in result.rows { each(row) }
+        }
         while true {
+            // libpq takes this mode for a statement once the one before it has ended.
+            if awaited == number {
+                PQsetSingleRowMode(connection)
+                awaited = nil
+            }
             guard let result = PQgetResult(connection) else {
                 hasEndedEarly = isAtEnd
                 if isLost { throw failure ?? .disconnected(action) }
@@ -275,12 +309,14 @@ final class PostgresConnection {
                 PQclear(result)
                 if let failure { throw failure }
                 return results
+            case PGRES_SINGLE_TUPLE: take(PostgresResult(result))
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
                 if let sql = own[number] {
                     if let sql { names[sql] = pendingNames[sql] }
                     PQclear(result)
                 } else {
                     results.append(PostgresResult(result))
+                    take(results[results.count - 1])
                 }
             case PGRES_PIPELINE_ABORTED: PQclear(result)
             default:

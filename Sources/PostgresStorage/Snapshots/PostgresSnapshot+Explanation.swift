@@ -17,7 +17,7 @@ extension PostgresSnapshot: RequestExplainer {
 
     /// The statement of a request that the server carries out by itself.
     private func exactSelection(_ request: CheckedFetchRequest, counting: Bool) -> Selection? {
-        if request.isOfRows { return selection(ofGroups: request)?.0 }
+        if request.isOfRows { return selection(ofGroups: request, limit: request.limit)?.0 }
         if counting { return selection(ofCount: request) }
         return selection(
             ofPage: request, after: request.after?.position, offset: request.offset, limit: request.limit ?? .max)

@@ -1,19 +1,26 @@
 // Requests whose rows are groups, aggregates, or values without repeats.
 extension PostgresSnapshot {
-    func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? {
-        guard let (selection, kinds) = selection(ofGroups: request) else { return nil }
+    func groupedRows(_ request: CheckedFetchRequest, limit: Int?) throws -> [[FetchedContent]]? {
+        guard let (selection, kinds) = selection(ofGroups: request, limit: limit) else { return nil }
         return try all(selection.query, selection.sql) { row in
             kinds.indices.map { .value(row.value($0, kinds[$0])) }
         }
     }
 
+    func groupedRowCount(_ request: CheckedFetchRequest) throws -> Int? {
+        guard let ((query, sql), _) = selection(ofGroups: request, limit: nil) else { return nil }
+        return Int(try integer(query, "SELECT count(*) FROM (\(sql)) AS q"))
+    }
+
     /// Returns nil where the evaluator has to make the rows.
-    func selection(ofGroups request: CheckedFetchRequest) -> (Selection, kinds: [ColumnKind])? {
+    func selection(ofGroups request: CheckedFetchRequest, limit: Int?) -> (Selection, kinds: [ColumnKind])? {
         if request.isDistinct, request.isGrouped { return nil }
         var conditions = PostgresConditions(request, tables)
         guard conditions.add(request.predicate), let groups = PostgresGroups(request, &conditions) else { return nil }
-        let query = conditions.query
-        let sql = "SELECT \(groups.selection) FROM \(conditions.from(0)) WHERE \(query.condition) \(groups.end)"
+        let from = conditions.from(0)
+        var query = conditions.query
+        let page = limit.map { " LIMIT \(query.parameter(Int64($0)))" } ?? ""
+        let sql = "SELECT \(groups.selection) FROM \(from) WHERE \(query.condition) \(groups.end)\(page)"
         return ((query, sql), groups.kinds)
     }
 }

@@ -5,7 +5,7 @@ extension PostgresSnapshot {
 
     private static let batchSize: Int64 = 1000
 
-    func candidates(_ request: CheckedFetchRequest, body: ([StoredRow]) throws -> Void) throws {
+    func candidates(_ request: CheckedFetchRequest, body: ([StoredRow]) throws -> Bool) throws {
         let table = tables[request.entity.index]
         var last = Int64.min
         while true {
@@ -13,7 +13,7 @@ extension PostgresSnapshot {
             let rows = try all(query, sql) { table.row($0) }
             guard let end = rows.last?.pk else { return }
             last = end
-            try body(rows)
+            if try !body(rows) { return }
         }
     }
 

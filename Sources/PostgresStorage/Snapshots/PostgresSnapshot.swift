@@ -4,25 +4,25 @@
 final class PostgresSnapshot: SnapshotSession {
     let model: ObjectModel
     let tables: [PostgresTable]
-    private let connection: PostgresConnection
+    let connection: PostgresConnection
     private let interruption: ReadInterruption?
     /// The rows in hand, by the position of their root entity and by key; nil of a key without row.
-    private var loaded: [[Int64: StoredRow?]]
+    private(set) var loaded: [[Int64: StoredRow?]]
     private var loadedCount = 0
+    /// The rows that are judged next.
+    private var batch: ArraySlice<StoredRow> = []
     /// The destinations of owners in hand.
-    private var lists: [RelationshipKey: [Int64: [StoredRow]]] = [:]
+    var lists: [RelationshipKey: [Int64: DestinationList]] = [:]
     /// The to-one relationship that was followed last: its destinations are asked for next.
     private var lastStep: Relationship?
 
-    /// With so many rows in hand, the next batch begins with none.
+    /// So many destinations are read at a time.
+    var pageLength = 5000
+
+    /// With more rows in hand, those of the batch alone are kept.
     private static let loadedLimit = 20_000
     /// So many keys are asked for at a time.
-    private static let keyLimit = 5000
-
-    private struct RelationshipKey: Hashable {
-        let entity: Int
-        let index: Int
-    }
+    static let keyLimit = 5000
 
     /// - Parameter interruption: ends the snapshot's reads between two statements; nil for never.
     init(
@@ -100,42 +100,19 @@ final class PostgresSnapshot: SnapshotSession {
     func destinations(
         _ relationship: Relationship, of owners: [Int64]
     ) throws -> [(owner: Int64, row: StoredRow)] {
-        let found = try destinations(relationship, of: owners, missing: "LAST")
-        return owners.flatMap { owner in (found[owner] ?? []).map { (owner, $0) } }
-    }
-
-    /// Returns the destinations of a to-many relationship by owner, in their order, or else by primary key.
-    ///
-    /// - Parameter missing: where a destination without a place stands: `FIRST` or `LAST`.
-    private func destinations(
-        _ relationship: Relationship, of owners: [Int64], missing: String
-    ) throws(StoreError) -> [Int64: [StoredRow]] {
-        let table = tables[relationship.destinationIndex]
-        let (source, near): (String, String)
-        var place: String?
-        switch relationship.storage {
-        case .column(let slot), .inverseColumn(let slot):
-            source = "\(table.name) t"
-            near = "t.\(table.columns[slot])"
-            place = relationship.positionSlot.map { "t.\(table.columns[$0])" }
-        case .join(let index, let isOwner):
-            let far = isOwner ? "destination" : "owner"
-            source = "\(model.joinTables[index].quotedName) j JOIN \(table.name) t ON t.pk = j.\(far)"
-            near = isOwner ? "j.owner" : "j.destination"
-            if relationship.isOrdered { place = "j.\(SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner)))" }
-        }
+        let (table, source) = (tables[relationship.destinationIndex], self.source(relationship))
         var query = PostgresQuery()
         let keys = query.parameter(owners)
-        let order = (place.map { ["\($0) NULLS \(missing)"] } ?? []) + ["t.pk"]
+        let order = (source.place.map { ["\($0) NULLS LAST"] } ?? []) + [source.key]
         let result = try run(
             query,
             """
-            SELECT \(table.selection("t")), \(near) FROM \(source) WHERE \(near) = ANY(\(keys)) \
+            SELECT \(table.selection("t")), \(source.owner) FROM \(source.from) WHERE \(source.owner) = ANY(\(keys)) \
             ORDER BY \(order.joined(separator: ", "))
             """)
         var found: [Int64: [StoredRow]] = [:]
         for row in result.rows { found[row.integer(table.width), default: []].append(table.row(row)) }
-        return found
+        return owners.flatMap { owner in (found[owner] ?? []).map { (owner, $0) } }
     }
 }
 
@@ -143,21 +120,28 @@ final class PostgresSnapshot: SnapshotSession {
 
 extension PostgresSnapshot: RowSource {
     func prepare(_ rows: ArraySlice<StoredRow>) {
-        if loadedCount > Self.loadedLimit {
-            loaded = Array(repeating: [:], count: model.entities.count)
-            lists = [:]
-            loadedCount = 0
-        }
+        batch = rows
+        makeRoom()
         for row in rows { keep(row) }
     }
 
-    private func keep(_ row: StoredRow) {
+    /// Forgets the rows in hand where there are too many of them, except for those of the batch.
+    func makeRoom() {
+        if loadedCount <= Self.loadedLimit { return }
+        loaded = Array(repeating: [:], count: model.entities.count)
+        lists = [:]
+        loadedCount = 0
+        for row in batch { keep(row) }
+    }
+
+    func keep(_ row: StoredRow) {
         if loaded[row.entity.rootIndex].updateValue(row, forKey: row.pk) == nil { loadedCount += 1 }
     }
 
     func object(_ entity: Int, _ pk: Int64) throws -> StoredRow? {
         let root = model.entities[entity].rootIndex
         if let known = loaded[root][pk] { return known }
+        makeRoom()
         var keys: Set<Int64> = [pk]
         if let step = lastStep, let slot = step.slot, model.entities[step.destinationIndex].rootIndex == root {
             for row in loaded[model.entities[step.entityIndex].rootIndex].values where keys.count < Self.keyLimit {
@@ -167,19 +151,6 @@ extension PostgresSnapshot: RowSource {
         for key in keys { loaded[root].updateValue(nil, forKey: key) }
         for row in try storedRows(model.entities[root], primaryKeys: keys.sorted()) { keep(row) }
         return loaded[root][pk] ?? nil
-    }
-
-    func destinations(of object: StoredRow, _ relationship: Relationship) throws -> [StoredRow] {
-        let key = RelationshipKey(entity: relationship.entityIndex, index: relationship.index)
-        if let known = lists[key]?[object.pk] { return known }
-        var owners: Set<Int64> = [object.pk]
-        for row in loaded[object.entity.rootIndex].values where owners.count < Self.keyLimit {
-            if let row, lists[key]?[row.pk] == nil { owners.insert(row.pk) }
-        }
-        let found = try destinations(relationship, of: owners.sorted(), missing: "FIRST")
-        for owner in owners { lists[key, default: [:]][owner] = found[owner] ?? [] }
-        for row in found.values.joined() { keep(row) }
-        return lists[key]?[object.pk] ?? []
     }
 
     func reference(_ relationship: Relationship, of object: StoredRow) -> Value {

@@ -50,27 +50,25 @@ struct PostgresReadPlan {
             }
         }
         for (position, (request, result)) in zip(plan, results).enumerated() {
-            switch request {
-            case .rows(let entity, _, _):
-                let table = tables[entity]
-                for row in result.rows { each(position, .row(table.row(row))) }
-            case .links(let table, _, _, _), .existingLinks(let table, _):
-                let join = model.joinTables[table]
-                for row in result.rows {
-                    let link = join.link(row)
-                    each(position, .link(link.pair, link.places))
-                }
-            case .greatestPlaces:
-                for row in result.rows where !row.isNull(1) {
-                    each(position, .place(owner: row.integer(0), greatest: row.integer(1)))
-                }
-            case .tombstones:
-                for row in result.rows {
-                    guard let root = model.entity(named: row.text(0))?.index else { continue }
-                    let tombstone = Tombstone(version: row.value(2, .anyValue), time: row.optionalInteger(3))
-                    each(position, .tombstone(root: root, identity: row.value(1, .anyValue), tombstone))
-                }
+            for row in result.rows {
+                if let answer = answer(request, row) { each(position, answer) }
             }
+        }
+    }
+
+    /// Returns the answer in a row of the result to a request; nil of a row without one.
+    func answer(_ request: ReadRequest, _ row: PostgresRow) -> ReadAnswer? {
+        switch request {
+        case .rows(let entity, _, _): return .row(tables[entity].row(row))
+        case .links(let table, _, _, _), .existingLinks(let table, _):
+            let link = model.joinTables[table].link(row)
+            return .link(link.pair, link.places)
+        case .greatestPlaces:
+            return row.isNull(1) ? nil : .place(owner: row.integer(0), greatest: row.integer(1))
+        case .tombstones:
+            guard let root = model.entity(named: row.text(0))?.index else { return nil }
+            let tombstone = Tombstone(version: row.value(2, .anyValue), time: row.optionalInteger(3))
+            return .tombstone(root: root, identity: row.value(1, .anyValue), tombstone)
         }
     }
 

@@ -12,10 +12,24 @@ extension PostgresWriterSession {
         // With the lock a writer that shares the store asks for all, and learns which tombstones others have made.
         let (asked, positions) = share == nil ? try withoutMissingTombstones(plan) : (plan, Array(plan.indices))
         if asked.isEmpty { return }
-        plans.answer(asked, try connection.run(try plans.statements(asked), "read the store")) { position, answer in
-            if share != nil, case .tombstone(let root, let identity, _) = answer { learn(identity, root) }
-            each(positions[position], answer)
+        let statements = try plans.statements(asked)
+        if asked.count > 1 {
+            return plans.answer(asked, try connection.run(statements, "read the store")) { position, answer in
+                learn(answer)
+                each(positions[position], answer)
+            }
         }
+        // One question may be of all objects that refer to one, so its rows are not held.
+        try connection.stream(statements[0], "read the store") { row in
+            guard let answer = plans.answer(asked[0], row) else { return }
+            learn(answer)
+            each(positions[0], answer)
+        }
+    }
+
+    /// Notes a tombstone that another writer may have made.
+    private func learn(_ answer: ReadAnswer) {
+        if share != nil, case .tombstone(let root, let identity, _) = answer { learn(identity, root) }
     }
 
     /// Notes a tombstone that another writer has made, once.

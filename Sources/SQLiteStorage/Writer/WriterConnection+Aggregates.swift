@@ -27,9 +27,7 @@ extension WriterConnection {
         var counts: [Int64: Value] = [:]
         let members = members(relationship, selecting: "count(*)")
         try forEachPage(owners, { "\(members.select) IN (\($0)) GROUP BY 1" }) { statement in
-            var sum = RunningSum(for: derived.type)
-            sum.add(.integer(statement.integer(1)))
-            counts[statement.integer(0)] = sum.value
+            counts[statement.integer(0)] = derived.value(ofCount: statement.integer(1))
         }
         return counts
     }

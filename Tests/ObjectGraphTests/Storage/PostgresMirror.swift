@@ -23,6 +23,7 @@ extension MemoryTables {
             request.includesPlaceholders = true
             try snapshot.candidates(try request.checked(with: model)) { rows in
                 for row in rows { changed[row.pk] = row }
+                return true
             }
             try rows[root.index].change(changed, unlessTaken: root.name)
             var query = PostgresQuery()

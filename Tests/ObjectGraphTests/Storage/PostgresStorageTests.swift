@@ -148,6 +148,53 @@ import Testing
         #expect(tokens.count == 30)
     }
 
+    @Test func `a chunk counts once in an average, also where the server is away as it is undone`() throws {
+        let role = "role_\(schema)"
+        _ = try server.query("CREATE ROLE \(role) LOGIN SUPERUSER")
+        let url = server.url.replacing("postgres@", with: "\(role)@", maxReplacements: 1)
+        let model = try ObjectModel.parse(
+            """
+            entities:
+              Box:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  average: { type: double, optional: true, derived: things.@avg.weight }
+                relationships:
+                  things: { to: Thing, many: true, inverse: box, delete: cascade }
+              Thing:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  weight: { type: double, default: 0 }
+                relationships:
+                  box: { to: Box, inverse: things, delete: nullify }
+            """)
+        let store = try Store.postgres(url: url, schema: schema, model: model)
+        let context = try writer(store, Clock(1_000_000))
+        func apply(_ weights: [Double]) throws {
+            let events = weights.map { weight in
+                ChangeSet(
+                    model.upsert(
+                        "Thing", .text("t\(weight)"), [("weight", .value(.double(weight))), ("box", .value("b"))]))
+            }
+            _ = try context.apply(WriterContext.Chunk(events: events))
+        }
+        try apply([1, 2])
+        try context.commit()
+        try apply([6])
+        // The commit fails, and so does the connection by which the counters would be read again.
+        _ = try server.query("ALTER ROLE \(role) NOLOGIN")
+        _ = try server.query("SELECT pg_terminate_backend(backend::int, 5000) FROM \(schema)._lease")
+        #expect(failure { try context.commit() }?.code == .disconnected)
+        _ = try server.query("ALTER ROLE \(role) LOGIN")
+        try apply([6])
+        try context.commit()
+        #expect(try server.query("SELECT average FROM \(schema).\"Box\"") == "3")
+        let report = try open(model).verify()
+        #expect(report.isSound, "\(report.text)")
+    }
+
     @Test func `another model, a foreign table and a long name are refused`() throws {
         _ = try open()
         let other = try ObjectModel.parse(
