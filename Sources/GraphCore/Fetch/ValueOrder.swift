@@ -29,7 +29,7 @@ package enum ValueOrder {
         left < right ? -1 : left > right ? 1 : 0
     }
 
-    /// Compares exactly, even if a double cannot represent the whole number. What is not a number comes before all.
+    /// Compares exactly, even if a double cannot represent the whole number. NaN comes before all numbers.
     private static func compare(_ whole: Int64, _ number: Double) -> Int {
         if number >= 0x1p63 { return -1 }
         guard number >= -0x1p63 else { return 1 }

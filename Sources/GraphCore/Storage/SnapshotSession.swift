@@ -81,8 +81,8 @@ package protocol SnapshotSession {
     /// Returns the identities of a range's present objects by primary key.
     func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value]
 
-    /// Returns the identities of a range's objects by primary key whose deletion, as an object of one of the entities, has
-    /// an id greater than `id`.
+    /// Returns the identities of a range's deleted objects by primary key. Each was deleted as an object of one of the
+    /// entities, by a change whose number is greater than `id`.
     func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value]
 
     /// Returns the cursors of the history's readers in the order of their names.
