@@ -1,4 +1,5 @@
 import Foundation
+import ServiceLifecycle
 import Synchronization
 
 /// Tells the service manager that the process runs, how it is, and that it is alive, where the unit has `Type=notify`.
@@ -69,6 +70,18 @@ package final class ServiceNotifier: Sendable {
                     isReady: subject?.isReady ?? true, isAlive: subject?.isAlive() ?? true, status: subject?.status(),
                     at: HealthMonitor.monotonicSeconds()))
         }
+    }
+}
+
+/// Tells the service manager of a worker from within its group of services, which hears signals by then. Before, a signal
+/// would end the process at once.
+struct ServiceAnnouncement: Service {
+    let notifier: ServiceNotifier
+    let subject: ServiceNotifier.Subject
+
+    func run() async throws {
+        notifier.tell(of: subject)
+        try? await gracefulShutdown()
     }
 }
 

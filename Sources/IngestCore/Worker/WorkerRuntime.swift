@@ -149,7 +149,6 @@ package final class WorkerRuntime: Sendable {
     /// - Throws: what made it fail.
     package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         var result = Result<Void, any Error>.success(())
-        hooks.notifier?.tell(of: subject)
         defer { hooks.notifier?.tell(of: nil) }
         let control = openControl()
         do {
@@ -179,6 +178,7 @@ package final class WorkerRuntime: Sendable {
     /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
     private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
         var services: [any Service] = []
+        if let notifier = hooks.notifier { services.append(ServiceAnnouncement(notifier: notifier, subject: subject)) }
         if configuration.http.enabled { services += [httpServer(), sampler] }
         if let reloader { services.append(reloader) }
         if let control {
