@@ -80,9 +80,9 @@ extension SQLiteSnapshot {
         try identities(
             """
             SELECT object, identity FROM _history_change \
-            WHERE change = 2 AND entity IN (\(SQLText.literals(entities))) AND object BETWEEN ? AND ? AND id > ?
+            WHERE change = 2 AND entity IN (\(SQLText.parameters(entities.count))) AND object BETWEEN ? AND ? AND id > ?
             """,
-            [.integer(range.first), .integer(range.last), .integer(id)])
+            entities.map { .text($0) } + [.integer(range.first), .integer(range.last), .integer(id)])
     }
 
     private func identities(_ sql: String, _ bindings: [Value]) throws -> [Int64: Value] {
