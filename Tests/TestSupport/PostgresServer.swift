@@ -142,6 +142,32 @@ public final class PostgresServer: Sendable {
         return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Looks every millisecond, in the server, for a number that is not 0; false where it is 0 for a second, or of a table
+    /// that does not exist. A `psql` for each look would be too slow for stages of some milliseconds.
+    public func seesSoon(_ number: String) throws -> Bool {
+        let function = """
+            CREATE FUNCTION pg_temp.sees() RETURNS boolean LANGUAGE plpgsql AS $function$
+            DECLARE
+                found bigint;
+            BEGIN
+                FOR look IN 1..1000 LOOP
+                    PERFORM pg_stat_clear_snapshot();
+                    BEGIN
+                        EXECUTE $number$SELECT \(number)$number$ INTO found;
+                    EXCEPTION WHEN undefined_table THEN
+                        found := 0;
+                    END;
+                    IF found <> 0 THEN
+                        RETURN true;
+                    END IF;
+                    PERFORM pg_sleep(0.001);
+                END LOOP;
+                RETURN false;
+            END $function$
+            """
+        return try query("\(function); SELECT pg_temp.sees()").hasSuffix("t")
+    }
+
     /// Writes a schema into a file with `pg_dump`.
     public func backUp(_ schema: String, to path: String) throws {
         let result = try run("pg_dump", ["--schema=\(schema)", "--file=\(path)"])
