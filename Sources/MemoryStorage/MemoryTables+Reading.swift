@@ -60,7 +60,7 @@ extension MemoryTables {
             }
         case .join(let table, let isOwner):
             for (pair, link) in links[table] {
-                note(isOwner ? pair.owner : pair.destination, isOwner ? link.destination : link.owner)
+                note(pair.ends(isOwner: isOwner).near, isOwner ? link.destination : link.owner)
             }
         }
         return places

@@ -9,6 +9,11 @@ package struct Pair: KeyHashable {
     }
 
     package var keyHash: KeyHash { KeyHash(owner, destination) }
+
+    /// The keys of this end and of the other end, for a relationship whose objects are the owners or the destinations.
+    package func ends(isOwner: Bool) -> (near: Int64, far: Int64) {
+        isOwner ? (owner, destination) : (destination, owner)
+    }
 }
 
 /// A link's places in the lists of its ends, where they are ordered.

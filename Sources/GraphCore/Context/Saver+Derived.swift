@@ -168,7 +168,7 @@ extension Saver {
     ) throws(StoreError) {
         var owners: Set<Int64> = []
         try registry.reader.links(in: table, of: objects.map(\.pk), isOwnerSide: !isOwner) { pair, _ in
-            owners.insert(isOwner ? pair.owner : pair.destination)
+            owners.insert(pair.ends(isOwner: isOwner).near)
         }
         if owners.isEmpty { return }
         for aggregate in aggregates { changes.recompute(aggregate.node, owners) }

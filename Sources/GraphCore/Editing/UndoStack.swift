@@ -38,8 +38,7 @@ struct UndoStack {
         if done.count > levels { done.removeFirst(done.count - levels) }
     }
 
-    /// Notes what followed from the last group's changes. As after any change, nothing is left to be done again: what was
-    /// undone came before it.
+    /// Notes the changes that followed from those of the last group. They end what can be done again, as any change does.
     mutating func amend(_ entries: [EventApplier.JournalEntry]) {
         undone.removeAll()
         note(entries)

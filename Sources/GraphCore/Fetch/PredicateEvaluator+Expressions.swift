@@ -128,21 +128,21 @@ private struct CollectionResult {
     private let function: CollectionFunction
     private let type: ExpressionType?
     private var count: Int64 = 0
-    /// The sum of no values is 0.
-    private var sum: RunningSum
-    private var average: RunningAverage
+    /// The sum or average; the sum of no values is 0.
+    private var total: RunningAggregate?
     private var best = Value.null
 
     /// - Parameter type: the type of the objects' values; nil where the objects themselves are counted.
     init(_ function: CollectionFunction, of type: ExpressionType?) {
         self.function = function
         self.type = type
-        let isWhole = type.map { PredicateChecker.isWhole($0) } ?? true
-        if type?.isDecimal == true {
-            (sum, average) = (RunningSum(for: .decimal), RunningAverage(of: .decimal, for: .decimal))
-        } else {
-            sum = RunningSum(for: isWhole ? .integer64 : .double)
-            average = RunningAverage(of: isWhole ? .integer64 : .double, for: .double)
+        guard let type else { return }
+        let isDecimal = type.isDecimal
+        let source: AttributeType = isDecimal ? .decimal : PredicateChecker.isWhole(type) ? .integer64 : .double
+        switch function {
+        case .sum: total = .sum(RunningSum(for: source))
+        case .average: total = .average(RunningAverage(of: source, for: isDecimal ? .decimal : .double))
+        case .count, .min, .max: break
         }
     }
 
@@ -153,8 +153,7 @@ private struct CollectionResult {
         count += 1
         switch function {
         case .count: break
-        case .sum: sum.add(value)
-        case .average: average.add(value)
+        case .sum, .average: total?.add(value)
         case .min, .max:
             let order = ValueOrder.compare(value, best, asDecimals: type.isDecimal)
             if best.isNull || (function == .min ? order < 0 : order > 0) { best = value }
@@ -165,8 +164,7 @@ private struct CollectionResult {
         if type == nil { return .integer(count) }
         switch function {
         case .count: return .integer(count)
-        case .sum: return sum.value
-        case .average: return average.value
+        case .sum, .average: return total?.value ?? .null
         case .min, .max: return best
         }
     }

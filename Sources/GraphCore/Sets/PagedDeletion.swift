@@ -43,10 +43,8 @@ struct PagedDeletion {
         try reach(keys, root: entity.rootIndex)
         let save = try PagedSave(session, work)
         try survey(save)
-        for start in stride(from: 0, to: effects.count, by: work.pageLength) {
-            try save.page { registry, applier in
-                try clear(effects[start..<min(start + work.pageLength, effects.count)], registry, applier)
-            }
+        for page in Pages(effects, length: work.pageLength) {
+            try save.page { registry, applier in try clear(page, registry, applier) }
         }
         // Owners go after their members, so that no key path of a member changes before the member goes.
         for page in pages.reversed() {
@@ -57,11 +55,11 @@ struct PagedDeletion {
         try save.finish(into: &tally)
     }
 
-    // MARK: What goes
+    // MARK: The objects that go
 
     /// Finds the keys of all objects that go.
     private mutating func reach(_ keys: [Int64], root: Int) throws(StoreError) {
-        for keys in KeyPages(note(keys, root), length: work.pageLength) {
+        for keys in Pages(note(keys, root), length: work.pageLength) {
             pages.append(Page(root: root, keys: keys, isGiven: true))
         }
         var next = 0
@@ -74,7 +72,7 @@ struct PagedDeletion {
             self.found = [:]
             if found.isEmpty { return }
             for (root, keys) in found {
-                for keys in KeyPages(keys, length: work.pageLength) {
+                for keys in Pages(keys, length: work.pageLength) {
                     pages.append(Page(root: root, keys: keys, isGiven: false))
                 }
             }
@@ -122,12 +120,13 @@ struct PagedDeletion {
             }
         case .join(let table, let isOwner):
             try session.links(in: table, of: owners, isOwnerSide: isOwner) { pair, _ in
-                each(isOwner ? pair.owner : pair.destination, isOwner ? pair.destination : pair.owner)
+                let ends = pair.ends(isOwner: isOwner)
+                each(ends.near, ends.far)
             }
         }
     }
 
-    // MARK: What stays
+    // MARK: The objects that stay
 
     /// Finds what the deletion does to survivors, and whether a rule refuses it.
     private mutating func survey(_ save: PagedSave) throws {
@@ -194,7 +193,7 @@ struct PagedDeletion {
     }
 
     /// Lets survivors forget deleted objects.
-    private func clear(_ effects: ArraySlice<Effect>, _ registry: ObjectRegistry, _ applier: EventApplier) throws {
+    private func clear(_ effects: [Effect], _ registry: ObjectRegistry, _ applier: EventApplier) throws {
         var keys = [Set<Int64>](repeating: [], count: model.entities.count)
         var pairs = [Set<Pair>](repeating: [], count: model.joinTables.count)
         for effect in effects {

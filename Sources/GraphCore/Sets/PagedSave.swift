@@ -61,9 +61,9 @@ final class PagedSave {
     /// - Throws: ``ValidationFailures`` with all rules that the pages break.
     func finish(into tally: inout ChangeTally) throws {
         let checks = countChecks.sorted { ($0.entity, $0.pk, $0.relationship) < ($1.entity, $1.pk, $1.relationship) }
-        for start in stride(from: 0, to: checks.count, by: Self.countedLength) {
+        for page in Pages(checks, length: Self.countedLength) {
             let (registry, applier) = begin()
-            for check in checks[start..<min(start + Self.countedLength, checks.count)] {
+            for check in page {
                 guard let object = try registry.object(entity: check.entity, pk: check.pk) else { continue }
                 applier.countChecks.append((object, model.entities[check.entity].relationships[check.relationship]))
             }
@@ -130,7 +130,7 @@ final class GatheredUpdates {
         _ session: any WriterSession, _ history: HistoryWriter, into tally: inout ChangeTally
     ) throws(StoreError) {
         for (root, numbers) in updates.sorted(by: { $0.key < $1.key }) {
-            for keys in KeyPages(numbers.keys.sorted(), length: Self.pageLength) {
+            for keys in Pages(numbers.keys.sorted(), length: Self.pageLength) {
                 var rows: [StoredRow] = []
                 try session.rows(of: root, .primaryKeys(keys)) { rows.append($0) }
                 for row in rows.sorted(by: { $0.pk < $1.pk }) {
@@ -145,17 +145,17 @@ final class GatheredUpdates {
     }
 }
 
-/// Keys in pages of a length.
-struct KeyPages: Sequence, IteratorProtocol {
-    private var rest: ArraySlice<Int64>
+/// Elements in pages of a length, such as keys.
+struct Pages<Element>: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<Element>
     private let length: Int
 
-    init(_ keys: [Int64], length: Int) {
-        rest = keys[...]
+    init(_ elements: [Element], length: Int) {
+        rest = elements[...]
         self.length = Swift.max(1, length)
     }
 
-    mutating func next() -> [Int64]? {
+    mutating func next() -> [Element]? {
         if rest.isEmpty { return nil }
         defer { rest = rest.dropFirst(length) }
         return Array(rest.prefix(length))

@@ -80,7 +80,7 @@ package final class RowDerivation: DerivedComputation {
             }
         case .join(let table, let isOwner):
             try session.links(in: table, of: keys, isOwnerSide: !isOwner) { pair, _ in
-                owners.insert(isOwner ? pair.owner : pair.destination)
+                owners.insert(pair.ends(isOwner: isOwner).near)
             }
         }
         return owners
@@ -91,9 +91,7 @@ package final class RowDerivation: DerivedComputation {
     package func run(absorb: (Int, Int64, [Int], [Value]) -> Bool) throws(StoreError) {
         for node in plan.order {
             guard let keys = marked.removeValue(forKey: node)?.sorted() else { continue }
-            for start in stride(from: 0, to: keys.count, by: Self.batchSize) {
-                try compute(node, Array(keys[start..<min(start + Self.batchSize, keys.count)]), absorb)
-            }
+            for batch in Pages(keys, length: Self.batchSize) { try compute(node, batch, absorb) }
         }
     }
 

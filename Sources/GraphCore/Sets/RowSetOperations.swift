@@ -54,7 +54,7 @@ package struct RowSetOperations: SetOperations {
             return true
         }
         guard let isWanted else { return keys }
-        return try KeyPages(keys, length: work.pageLength).flatMap { page in
+        return try Pages(keys, length: work.pageLength).flatMap { page in
             let wanted = Set(
                 try snapshot.storedRows(request.entity, primaryKeys: page).filter(isWanted).map(\.pk))
             return page.filter { wanted.contains($0) }
@@ -82,7 +82,7 @@ package struct RowSetOperations: SetOperations {
         let changesUnique = assignments.contains { $0.changesUniqueValues }
         let save = try PagedSave(session, work)
         var count = 0
-        for page in KeyPages(keys, length: changesUnique ? keys.count : work.pageLength) {
+        for page in Pages(keys, length: changesUnique ? keys.count : work.pageLength) {
             try save.page { registry, applier in
                 try registry.load(entity: checked.entity.index, primaryKeys: page)
                 let objects = page.compactMap { registry.known(checked.entity.index, pk: $0) }

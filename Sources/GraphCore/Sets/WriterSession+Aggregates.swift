@@ -11,14 +11,14 @@ extension WriterSession {
                 if case .integer(let owner) = row.values[column] { members.append((row.pk, owner, row.values[slot])) }
             }
         case .join(let table, let isOwner):
-            var links: [(owner: Int64, key: Int64)] = []
+            var links: [(near: Int64, far: Int64)] = []
             try self.links(in: table, of: owners, isOwnerSide: isOwner) { pair, _ in
-                links.append(isOwner ? (pair.owner, pair.destination) : (pair.destination, pair.owner))
+                links.append(pair.ends(isOwner: isOwner))
             }
             var values: [Int64: Value] = [:]
-            try rows(of: destination, .primaryKeys(Set(links.map(\.key)).sorted())) { values[$0.pk] = $0.values[slot] }
+            try rows(of: destination, .primaryKeys(Set(links.map(\.far)).sorted())) { values[$0.pk] = $0.values[slot] }
             for link in links {
-                if let value = values[link.key] { members.append((link.key, link.owner, value)) }
+                if let value = values[link.far] { members.append((link.far, link.near, value)) }
             }
         }
         members.sort { $0.key < $1.key }

@@ -13,3 +13,16 @@ package enum SQLText {
     /// Returns texts of a model as a list of literals.
     package static func literals(_ texts: [String]) -> String { texts.map(literal).joined(separator: ", ") }
 }
+
+extension ObjectModel {
+    /// The condition that a change `d` may be of an object in the range of changes `r`, by their entities.
+    ///
+    /// An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.
+    package var kinshipCondition: String {
+        let hierarchies = rootEntities.filter(\.sharesTable).map { root in
+            let list = SQLText.literals(kindNames(root))
+            return "r.entity IN (\(list)) AND d.entity IN (\(list))"
+        }
+        return (["d.entity = r.entity"] + hierarchies).joined(separator: " OR ")
+    }
+}

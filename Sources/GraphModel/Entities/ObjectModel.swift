@@ -57,9 +57,6 @@ extension ObjectModel {
     /// The names of an entity and of all below it: those that the objects of the entity have.
     package func kindNames(_ entity: Entity) -> [String] { kin(of: entity.index).map { entities[$0].name } }
 
-    /// The names of each hierarchy's entities, for hierarchies of several.
-    package var hierarchies: [[String]] { rootEntities.filter(\.sharesTable).map(kindNames) }
-
     /// The relationship that leads back, or nil where there is none.
     public func inverse(of relationship: Relationship) -> Relationship? {
         relationship.inverseIndex.map { entities[relationship.destinationIndex].relationships[$0] }

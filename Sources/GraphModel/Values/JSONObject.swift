@@ -18,6 +18,13 @@ package struct JSONObject: JSONWritable {
         if let value { members.append("\(name.json):\(value.json)") }
     }
 
+    /// Makes an object of the members of both.
+    package static func + (first: JSONObject, second: JSONObject) -> JSONObject {
+        var joined = first
+        joined.members += second.members
+        return joined
+    }
+
     package var json: String { "{\(members.joined(separator: ","))}" }
 }
 

@@ -170,13 +170,11 @@ final class ConsoleAPI: Sendable {
 
     /// A letter as the page shows it: without key and headers, and with the beginning of a long record.
     private static func line(_ letter: DeadLetter) -> JSONObject {
-        JSONObject([
-            "id": letter.id, "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
-            "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage, "code": letter.code,
-            "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
-            "value": letter.value.map { Base64Text.text($0) },
-            "isCut": letter.value.map { $0.count < letter.valueBytes } ?? false,
-        ])
+        DeadLetterLine.description(letter)
+            + JSONObject([
+                "value": letter.value.map { Base64Text.text($0) },
+                "isCut": letter.value.map { $0.count < letter.valueBytes } ?? false,
+            ])
     }
 }
 

@@ -8,13 +8,20 @@ package enum DeadLetterLine {
 
     /// Returns a letter's line: its place, its reason, and key, value and headers in base64.
     package static func text(_ letter: DeadLetter) -> String {
-        JSONObject([
-            "deadLetter": letter.id, "id": letter.id, "topic": letter.topic, "partition": letter.partition,
-            "offset": letter.offset, "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage,
-            "code": letter.code, "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
+        let content = JSONObject([
             "key": base64(letter.key), "value": base64(letter.value),
             "headers": letter.headers.map { JSONFragment($0) },
-        ]).json
+        ])
+        return (JSONObject(["deadLetter": letter.id]) + description(letter) + content).json
+    }
+
+    /// A letter's place, its reason, and the size of its record.
+    static func description(_ letter: DeadLetter) -> JSONObject {
+        JSONObject([
+            "id": letter.id, "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
+            "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage, "code": letter.code,
+            "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
+        ])
     }
 
     /// Returns headers as a letter and its line have them: a JSON array of `[name, base64]`; nil where there are none.

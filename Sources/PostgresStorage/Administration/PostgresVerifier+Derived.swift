@@ -1,16 +1,7 @@
 // Derived values are computed again: counts, sums of whole numbers and extremes by the server, the rest row by row.
 extension PostgresVerifier {
-    /// The destinations of the row `o`: the end of a FROM clause; `d` are their rows.
-    func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
-        let destination = model.entities[relationship.destinationIndex]
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = model.joinTables[index].quotedName
-            return ("\(join) j JOIN \(table(destination)) d ON d.pk = j.\(far)", "j.\(near) = o.pk")
-        case .column(let slot), .inverseColumn(let slot):
-            return ("\(table(destination)) d", "d.\(SQLText.quoted(destination.columnNames[slot])) = o.pk")
-        }
+    func destinations(_ relationship: Relationship) -> DestinationRows {
+        DestinationRows(relationship, in: table(model.entities[relationship.destinationIndex]), model)
     }
 
     private func column(_ attribute: Attribute, _ alias: String) -> String {
@@ -41,7 +32,7 @@ extension PostgresVerifier {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ check: inout Check
     ) throws(StoreError) {
         let links = destinations(relationship)
-        let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.condition))"
+        let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.owner) = o.pk)"
         try compare(attribute, entity, with: bounded(count, attribute), &check)
     }
 
@@ -51,7 +42,7 @@ extension PostgresVerifier {
     ) throws(StoreError) {
         let links = destinations(relationship)
         // A sum of `numeric` cannot overflow.
-        let sum = "(SELECT sum(\(column(summed, "d"))::numeric) FROM \(links.from) WHERE \(links.condition))"
+        let sum = "(SELECT sum(\(column(summed, "d"))::numeric) FROM \(links.from) WHERE \(links.owner) = o.pk)"
         try compare(attribute, entity, with: bounded("coalesce(\(sum), 0)", attribute), &check)
     }
 
@@ -85,7 +76,7 @@ extension PostgresVerifier {
             SELECT o.pk, \(identityColumn(entity, "o")), \(selected(attribute.slot, of: entity, "o")), m.value \
             FROM (SELECT * FROM \(table(entity)) WHERE pk > \(after) ORDER BY pk LIMIT \(limit)) o \
             LEFT JOIN LATERAL (SELECT d.pk, \(selected(summed.slot, of: destination, "d")) AS value \
-            FROM \(links.from) WHERE \(links.condition)) m ON true ORDER BY o.pk, m.pk
+            FROM \(links.from) WHERE \(links.owner) = o.pk) m ON true ORDER BY o.pk, m.pk
             """
         } each: { row in
             if let owner = current, owner.pk != row.integer(0) { finish() }
@@ -109,7 +100,7 @@ extension PostgresVerifier {
         let value = column(source, "d")
         let order = function == .minimum ? "" : " DESC"
         let extreme = """
-            (SELECT \(value) FROM \(links.from) WHERE \(links.condition) AND \(value) IS NOT NULL \
+            (SELECT \(value) FROM \(links.from) WHERE \(links.owner) = o.pk AND \(value) IS NOT NULL \
             ORDER BY \(value)\(order) LIMIT 1)
             """
         try compare(attribute, entity, with: extreme, &check)

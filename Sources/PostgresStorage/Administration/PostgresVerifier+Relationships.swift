@@ -94,7 +94,7 @@ extension PostgresVerifier {
         try rows(
             """
             SELECT * FROM (SELECT \(identityColumn(entity, "o")), \
-            (SELECT count(*) FROM \(links.from) WHERE \(links.condition)) AS _number \
+            (SELECT count(*) FROM \(links.from) WHERE \(links.owner) = o.pk) AS _number \
             FROM \(table(entity)) o WHERE NOT o._placeholder ORDER BY o.pk) q \
             WHERE \(floor)_number < \(relationship.minimumCount)\(ceiling)
             """

@@ -47,15 +47,8 @@ struct PostgresViews {
             parts.append(part("r", identity, "\(ranges) \(table) BETWEEN r.first AND r.last \(condition) NULL"))
             parts.append(part("r", identity, "\(ranges) \(list) \(table) = o.pk::bigint \(condition) NOT NULL"))
         }
-        // An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.
-        let kinships =
-            ["d.entity = r.entity"]
-            + model.hierarchies.map { names in
-                let list = SQLText.literals(names)
-                return "r.entity IN (\(list)) AND d.entity IN (\(list))"
-            }
         let table = """
-            JOIN _history_change d ON d.change = 2 AND (\(kinships.joined(separator: " OR "))) AND d.id > r.id AND d.object
+            JOIN _history_change d ON d.change = 2 AND (\(model.kinshipCondition)) AND d.id > r.id AND d.object
             """
         let gone = Self.identity("d.identity")
         parts.append(part("r", gone, "\(ranges) \(table) BETWEEN r.first AND r.last WHERE r.objects IS NULL"))
@@ -111,13 +104,12 @@ struct PostgresViews {
         case .column, .inverseColumn:
             return
                 "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(SQLText.quoted(relationship.columnName)))"
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let place = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
-            let order = relationship.isOrdered ? "j.\(place), d.pk" : "d.pk"
+        case .join:
+            let rows = DestinationRows(relationship, in: table, model)
+            let order = rows.place.map { "\($0), d.pk" } ?? "d.pk"
             return """
                 (SELECT coalesce(jsonb_agg(\(identity) ORDER BY \(order)), '[]') \
-                FROM \(model.joinTables[index].quotedName) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = e.pk)
+                FROM \(rows.from) WHERE \(rows.owner) = e.pk)
                 """
         }
     }

@@ -93,7 +93,7 @@ extension PostgresSnapshot {
         return try all(
             query,
             """
-            SELECT \(table.selection("t")), \(source.owner), \(place ?? "0::int8") FROM \(source.from) \
+            SELECT \(table.selection("d")), \(source.owner), \(place ?? "0::int8") FROM \(source.from) \
             WHERE \(query.condition) ORDER BY \(order.joined(separator: ", ")) LIMIT \(limit)
             """
         ) { row in
@@ -103,21 +103,7 @@ extension PostgresSnapshot {
         }
     }
 
-    /// A query of destinations `t`: its FROM clause, and the expressions of both keys and of the place.
-    func source(_ relationship: Relationship) -> (from: String, owner: String, key: String, place: String?) {
-        let table = tables[relationship.destinationIndex]
-        switch relationship.storage {
-        case .column(let slot), .inverseColumn(let slot):
-            let place = relationship.positionSlot.map { "t.\(table.columns[$0])" }
-            return ("\(table.name) t", "t.\(table.columns[slot])", "t.pk", place)
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let column = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
-            let join = model.joinTables[index].quotedName
-            return (
-                "\(join) j JOIN \(table.name) t ON t.pk = j.\(far)", "j.\(near)", "j.\(far)",
-                relationship.isOrdered ? "j.\(column)" : nil
-            )
-        }
+    func source(_ relationship: Relationship) -> DestinationRows {
+        DestinationRows(relationship, in: tables[relationship.destinationIndex].name, model)
     }
 }

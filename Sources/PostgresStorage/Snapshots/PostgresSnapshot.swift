@@ -107,7 +107,7 @@ final class PostgresSnapshot: SnapshotSession {
         let result = try run(
             query,
             """
-            SELECT \(table.selection("t")), \(source.owner) FROM \(source.from) WHERE \(source.owner) = ANY(\(keys)) \
+            SELECT \(table.selection("d")), \(source.owner) FROM \(source.from) WHERE \(source.owner) = ANY(\(keys)) \
             ORDER BY \(order.joined(separator: ", "))
             """)
         var found: [Int64: [StoredRow]] = [:]

@@ -64,14 +64,7 @@ extension PostgresWriterSession {
         return ("d.\(table.columns[slot])", table.kinds[slot])
     }
 
-    /// The rows `d` of a relationship's destinations: a FROM clause, and the expression of the owner's key.
-    private func members(_ relationship: Relationship) -> (from: String, owner: String) {
-        let table = tables[relationship.destinationIndex]
-        switch relationship.storage {
-        case .column(let slot), .inverseColumn(let slot): return ("\(table.name) d", "d.\(table.columns[slot])")
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            return ("\(model.joinTables[index].quotedName) j JOIN \(table.name) d ON d.pk = j.\(far)", "j.\(near)")
-        }
+    private func members(_ relationship: Relationship) -> DestinationRows {
+        DestinationRows(relationship, in: tables[relationship.destinationIndex].name, model)
     }
 }

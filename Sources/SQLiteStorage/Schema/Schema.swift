@@ -120,17 +120,10 @@ struct Schema {
             parts.append("\(selection) \(list) \(table) = o.value \(condition) NOT NULL")
         }
         let selection = "SELECT \(head), r.entity, d.identity, \(change("r")), r.properties, NULL \(ranges)"
-        // An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.
-        let kinships =
-            ["d.entity = r.entity"]
-            + model.hierarchies.map { names in
-                let list = SQLText.literals(names)
-                return "r.entity IN (\(list)) AND d.entity IN (\(list))"
-            }
         // Named, for SQLite would rather make an index of all deletions for each query.
         let table = """
             CROSS JOIN _history_change d INDEXED BY _history_change_deletion \
-            ON d.change = 2 AND (\(kinships.joined(separator: " OR "))) AND d.id > r.id AND d.object
+            ON d.change = 2 AND (\(model.kinshipCondition)) AND d.id > r.id AND d.object
             """
         parts.append("\(selection) \(table) BETWEEN r.first AND r.last WHERE r.objects IS NULL")
         parts.append("\(selection) \(list) \(table) = o.value WHERE r.objects IS NOT NULL")

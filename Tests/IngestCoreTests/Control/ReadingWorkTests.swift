@@ -30,7 +30,7 @@ import Testing
             model: WorkerHarness.model, time: 0)
         var given: [String] = []
         let result = try work.run(give: { line in
-            // What was not read before the first line is gone then.
+            // The writer removes the letters that no batch has read yet.
             if given.isEmpty {
                 try served.writer.removeDeadLetters([1, 2, 3, 4])
                 try served.writer.commit()

@@ -187,7 +187,7 @@ import Testing
         #expect(try fixture.graph.identities("Message") == ["m2", "m3"])
     }
 
-    /// What was undone before the delete rules came into effect does not come back without them.
+    /// The context undoes a deletion before the delete rules act. A redo would bring the deletion back without them.
     @Test func `the end of a change cycle leaves nothing to redo and keeps why objects go`() throws {
         let context = try fixture.context(.storeTrump)
         try context.delete(try context.require("Chat", "c"))

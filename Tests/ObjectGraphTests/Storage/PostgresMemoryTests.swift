@@ -111,7 +111,7 @@ import Testing
         trips.session = try #require(context.session as? PostgresWriterSession)
         _ = try context.apply(WriterContext.Chunk(events: [graph.delete("Box", "b0")])).check()
         try context.commit()
-        // What is deleted without a word to the server is a page.
+        // Between two round trips the deletion validates the objects of one page at most.
         #expect(trips.counts.values.reduce(0, +) == 300)
         #expect(trips.counts.values.max() ?? 0 <= 20)
         #expect(try graph.store.read { try $0.count(FetchRequest("Thing")) } == 0)
