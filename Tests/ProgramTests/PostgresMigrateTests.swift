@@ -72,6 +72,10 @@ import Testing
         _ = try server.query("CREATE VIEW \(schema)_lines AS SELECT id FROM \(schema).\"Line\"")
         let rested = try run(["migrate"] + there(models[1]), status: 69)
         #expect(rested.errors.contains("--keep-backup"), "\(rested.errors)")
+        _ = try server.query("DROP VIEW \(schema)_lines; CREATE TABLE \(schema).notes AS SELECT 'mine' AS text")
+        let guest = try run(["migrate"] + there(models[1]), status: 69)
+        #expect(guest.errors.contains("more than the store: \(schema).notes."), "\(guest.errors)")
+        _ = try server.query("CREATE VIEW \(schema)_lines AS SELECT id FROM \(schema).\"Line\"")
         #expect(try dump(there(models[0])) == before)
         #expect(try schemas() == schema)
         let kept = try run(["migrate", "--keep-backup"] + there(models[1]))
@@ -79,6 +83,8 @@ import Testing
         #expect(try server.query("SELECT count(*) FROM \(schema)_lines") == "6")
         let names = try schemas().split(separator: " ")
         #expect(names.count == 2)
+        let backup = try #require(names.first { $0 != schema })
+        #expect(try server.query("SELECT text FROM \"\(backup)\".notes") == "mine")
     }
 
     @Test func `the plan counts the values that are dropped, and the store gives its former model`() throws {

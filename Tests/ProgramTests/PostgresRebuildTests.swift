@@ -177,7 +177,13 @@ import Testing
         let kept = try rebuild(["--allow-partial"]).wait()
         #expect(kept.status == 69 && kept.errors.contains("rest on the schema"), "\(kept.errors)")
         #expect(identity(schema) == old)
-        _ = try server.query("DROP VIEW \(schema)_kept")
+        // Somebody keeps a table of his own there.
+        let notes = "\(schema)_before_rebuild.notes"
+        _ = try server.query("DROP VIEW \(schema)_kept; CREATE TABLE \(notes) AS SELECT 'mine' AS text")
+        let held = try rebuild(["--allow-partial"]).wait()
+        #expect(held.status == 69 && held.errors.contains("rest on the schema"), "\(held.errors)")
+        #expect(try server.query("SELECT text FROM \(notes)") == "mine")
+        _ = try server.query("DROP TABLE \(notes)")
         let allowed = try rebuild(["--allow-partial"])
         try allowed.wait(for: "the new store") { identity("\(schema)_before_rebuild") == old }
         try stop(allowed)

@@ -120,15 +120,22 @@ package final class PostgresReplacement {
             .modelMismatch, "The store at \(address) does not hold its model", remedy: "Name its model with --from")
     }
 
-    /// Refuses to remove a store that views of others read.
+    /// Refuses to remove a store that views of others read, or in whose schema others keep something.
     private func checkNothingRests() throws(StoreError) {
-        let views = try SchemaExchange(connection, old: oldSchema, new: address.schema)
-            .namesOfOutsideViews(of: address.schema)
-        if views.isEmpty { return }
+        let exchange = SchemaExchange(connection, old: oldSchema, new: address.schema)
+        let views = try exchange.namesOfOutsideViews(of: address.schema)
+        if !views.isEmpty {
+            throw StoreError(
+                .unavailable,
+                "Views that are not the store's own rest on the store at \(address): \(views.joined(separator: ", "))",
+                remedy: "Migrate with --keep-backup, and make them again on the new store")
+        }
+        let guests = try exchange.namesOfGuests(in: address.schema)
+        if guests.isEmpty { return }
         throw StoreError(
             .unavailable,
-            "Views that are not the store's own rest on the store at \(address): \(views.joined(separator: ", "))",
-            remedy: "Migrate with --keep-backup, and make them again on the new store")
+            "The schema of the store at \(address) has more than the store: \(guests.joined(separator: ", "))",
+            remedy: "Move that to another schema (ALTER TABLE … SET SCHEMA), or migrate with --keep-backup")
     }
 
     // MARK: The new store

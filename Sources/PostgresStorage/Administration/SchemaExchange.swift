@@ -61,18 +61,31 @@ struct SchemaExchange {
     ///
     /// - Throws: ``StoreError``, also where somebody's own tables or views stand in its schema or rest on it.
     func dropOld() throws(StoreError) {
-        let names = try query(
-            """
-            SELECT relkind::text, format('%I.%I', \(SQLText.literal(old)), relname) FROM pg_class \
-            WHERE relnamespace = to_regnamespace(quote_ident(\(SQLText.literal(old)))) \
-            AND relkind IN ('r', 'v') ORDER BY 1, 2
-            """
-        ).rows.map { (isView: $0.text(0) == "v", name: $0.text(1)) }
-        let views = names.filter(\.isView).map(\.name).joined(separator: ", ")
-        let tables = names.filter { !$0.isView }.map(\.name).joined(separator: ", ")
+        let own = try relations(of: old).filter(\.isOwn)
+        let views = own.filter(\.isView).map(\.name).joined(separator: ", ")
+        let tables = own.filter { !$0.isView }.map(\.name).joined(separator: ", ")
         if !views.isEmpty { _ = try query("DROP VIEW \(views)") }
         if !tables.isEmpty { _ = try query("DROP TABLE \(tables)") }
         _ = try query("DROP SCHEMA \(SQLText.quoted(old))")
+    }
+
+    /// Returns the names of what stands in a store's schema and is not the store's.
+    func namesOfGuests(in schema: String) throws(StoreError) -> [String] {
+        try relations(of: schema).filter { !$0.isOwn }.map(\.name)
+    }
+
+    /// Returns the tables, views and sequences in a store's schema, with names that have the schema.
+    private func relations(of schema: String) throws(StoreError) -> [(name: String, isView: Bool, isOwn: Bool)] {
+        let metadata = try query("SELECT key, value FROM \(SQLText.quoted(schema))._metadata").rows
+        let values = Dictionary(uniqueKeysWithValues: metadata.map { ($0.text(0), $0.text(1)) })
+        let names = StoredModel { values[$0] }.model.map { PostgresSchema($0).relationNames } ?? []
+        return try query(
+            """
+            SELECT format('%I.%I', \(SQLText.literal(schema)), relname), relkind = 'v', relname FROM pg_class \
+            WHERE relnamespace = to_regnamespace(quote_ident(\(SQLText.literal(schema)))) \
+            AND relkind NOT IN ('i', 'I', 't', 'c') ORDER BY 1
+            """
+        ).rows.map { ($0.text(0), $0.flag(1), names.contains($0.text(2))) }
     }
 
     // MARK: Views of others

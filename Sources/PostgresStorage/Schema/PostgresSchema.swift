@@ -17,6 +17,15 @@ struct PostgresSchema {
             + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(view)
     }
 
+    /// The names of the tables and views that a store may have.
+    var relationNames: Set<String> {
+        let start = "CREATE TABLE "
+        let own = (Self.ownTables + Self.sharedTables).filter { $0.hasPrefix(start) }
+            .map { String($0.dropFirst(start.count).prefix { $0 != " " }) }
+        let entities = model.entities.flatMap { [$0.tableName, $0.viewName, $0.readableViewName] }
+        return Set(own + entities + model.joinTables.map(\.name) + [PostgresViews.historyName])
+    }
+
     /// The columns that each table of PostgreSQL has.
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 

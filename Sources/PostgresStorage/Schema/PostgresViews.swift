@@ -2,13 +2,15 @@
 ///
 /// Views have the names and columns of SQLite's, and the server's types. One whose name PostgreSQL would cut is left out.
 struct PostgresViews {
+    static let historyName = "_history"
+
     private let model: ObjectModel
 
     init(_ model: ObjectModel) { self.model = model }
 
     /// Makes the views again, and states all comments.
     var statements: [String] {
-        ["DROP VIEW IF EXISTS _history", historyView] + model.entities.flatMap(readableView)
+        ["DROP VIEW IF EXISTS \(Self.historyName)", historyView] + model.entities.flatMap(readableView)
             + PostgresComments(model).statements
     }
 
@@ -53,7 +55,7 @@ struct PostgresViews {
         let gone = Self.identity("d.identity")
         parts.append(part("r", gone, "\(ranges) \(table) BETWEEN r.first AND r.last WHERE r.objects IS NULL"))
         parts.append(part("r", gone, "\(ranges) \(list) \(table) = o.pk::bigint WHERE r.objects IS NOT NULL"))
-        return "CREATE VIEW _history AS " + parts.joined(separator: " UNION ALL ")
+        return "CREATE VIEW \(Self.historyName) AS " + parts.joined(separator: " UNION ALL ")
     }
 
     /// The text of an identity in a column of values of any form; a UUID has hyphens.
