@@ -14,6 +14,8 @@ final class PostgresStorage: Storage {
     private let isClosed = Atomic<Bool>(false)
     /// Whether the store was opened once: a server that cannot be reached afterwards is waited for.
     private let wasOpened = Atomic<Bool>(false)
+    /// The store that the schema held when its model was compared; nil before, and once another one has taken its place.
+    private let readStore = Mutex<StoreMark?>(nil)
 
     /// - Throws: as ``ConnectionAddress/init(_:schema:)`` and ``PostgresSchema/checkNames(_:)``.
     init(url: String, schema: String, model: ObjectModel, options: PostgresOptions) throws(StoreError) {
@@ -43,12 +45,35 @@ final class PostgresStorage: Storage {
         _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
     ) throws -> Result {
         try reading(interruption) { connection in
+            let mark = try comparedMark(connection)
             connection.enqueue(.beginReading)
+            connection.enqueue(StoreMark.query) { result throws(StoreError) in try self.check(result, mark) }
             if let limit = interruption?.limitSeconds { connection.enqueue(.limit(seconds: limit)) }
             let result = try body(PostgresSnapshot(connection, model, tables, interruption), nil)
-            try connection.run(PostgresStatement("COMMIT"), "read the store")
+            let end = try connection.run([StoreMark.query, PostgresStatement("COMMIT")], "read the store")
+            try check(end[0], mark)
             return result
         }
+    }
+
+    /// Returns the mark of the store whose model is this one's.
+    ///
+    /// - Throws: ``StoreError`` with code `store.model_mismatch` where a migration has put another store in its place.
+    private func comparedMark(_ connection: PostgresConnection) throws(StoreError) -> StoreMark {
+        if let mark = readStore.withLock(\.self) { return mark }
+        let mark = StoreMark(try connection.run(StoreMark.query, "read the store"))
+        try checkMetadata(connection, adopts: false)
+        readStore.withLock { $0 = mark }
+        return mark
+    }
+
+    /// A migration or a rebuild exchanges schemas without waiting for readers, and the server resolves names by the present
+    /// schemas, whatever the snapshot. So a reader may meet two stores, and finds out at its beginning and at its end.
+    private func check(_ result: PostgresResult, _ mark: StoreMark) throws(StoreError) {
+        if StoreMark(result) == mark { return }
+        readStore.withLock { $0 = nil }
+        throw StoreError(
+            .disconnected, "Could not read the store: another one has taken its place", remedy: "Read it again")
     }
 
     /// Calls `body` with a connection, on which it begins and ends a transaction. Where it throws, the transaction is undone.
@@ -58,8 +83,8 @@ final class PostgresStorage: Storage {
         func fate(_ connection: PostgresConnection) -> ConnectionPool<PostgresConnection>.Fate {
             // A request to end a statement may still be on its way to the server, and would meet the next one.
             if interruption?.isRequested == true { return .closed }
-            // A server that ends one connection has most likely ended all.
-            return connection.isLost ? .closedWithIdle : .kept
+            // A server that ends one connection has most likely ended all. Statements of a former store have no use.
+            return connection.isLost || readStore.withLock { $0 == nil } ? .closedWithIdle : .kept
         }
         return try readers.use(open: { try connect(.reader) }, fate: fate) { connection in
             do {
@@ -74,7 +99,7 @@ final class PostgresStorage: Storage {
     }
 
     func makeRowReader() throws(StoreError) -> any RowReader {
-        PostgresRowReader(try connect(.reader), model, tables)
+        try PostgresRowReader(self)
     }
 
     // MARK: Writing

@@ -72,7 +72,7 @@ extension WorkerConfiguration {
         var work = MigrationWork?.none
         do {
             let backup = try Store.replaceInPostgres(
-                url: url, options: postgresOptions, sourceModel: options.sourceModel,
+                url: url, options: postgresOptions, sourceModel: options.sourceModel, target: stages.last?.target,
                 keepsOld: isDryRun || options.keepsBackup
             ) { old, state, replace in
                 let begun = try MigrationWork(

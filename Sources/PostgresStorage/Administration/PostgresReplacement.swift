@@ -41,16 +41,19 @@ package final class PostgresReplacement {
     ///
     /// - Parameters:
     ///   - sourceModel: the model of a store that does not hold it.
+    ///   - target: the model of the new store, where it is known before.
     ///   - keepsOld: whether the old store stays, under another name.
     /// - Returns: the schema that keeps the old store, also where it could not be removed; or nil.
     /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store, and what `body` throws.
     func run(
-        sourceModel: ObjectModel?, keepsOld: Bool,
+        sourceModel: ObjectModel?, target: ObjectModel?, keepsOld: Bool,
         body: (_ old: ReadContext, _ state: String, _ replace: Replace) throws -> Void
     ) throws -> String? {
         do {
             let epoch = try lock()
             let model = try storedModel(sourceModel)
+            let isToGo = !keepsOld && target.map { ModelDifference(from: model, to: $0).needsMigration } ?? false
+            if isToGo { try checkNothingRests() }
             let snapshot = PostgresSnapshot(connection, model, PostgresTable.all(model))
             try body(ReadContext(snapshot, model: model), try state()) { new, work, progress in
                 if !keepsOld { try checkNothingRests() }
@@ -256,6 +259,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - sourceModel: the model of a store that does not hold it.
+    ///   - target: the model of the new store, where it is known before.
     ///   - keepsOld: whether the old store stays, in a schema of another name.
     ///   - body: takes the old store, which nobody writes meanwhile, a text of its state, and a call that replaces it by
     ///     another one. Without that call nothing changes.
@@ -263,11 +267,11 @@ extension Store {
     /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store, and what `body` throws.
     package static func replaceInPostgres(
         url: String, schema: String = "ingest", options: PostgresOptions = PostgresOptions(),
-        sourceModel: ObjectModel? = nil, keepsOld: Bool = false,
+        sourceModel: ObjectModel? = nil, target: ObjectModel? = nil, keepsOld: Bool = false,
         body: (_ old: ReadContext, _ state: String, _ replace: PostgresReplacement.Replace) throws -> Void
     ) throws -> String? {
         let address = try ConnectionAddress(url, schema: schema)
         return try PostgresReplacement(address, options).run(
-            sourceModel: sourceModel, keepsOld: keepsOld, body: body)
+            sourceModel: sourceModel, target: target, keepsOld: keepsOld, body: body)
     }
 }

@@ -52,19 +52,19 @@ struct PostgresVerifier: StoreChecks {
     ///
     /// - Parameter sql: returns the SQL of the rows whose first column is greater than one parameter, limited by another.
     func pages(
-        _ sql: (_ after: String, _ limit: String) -> String, each: (PostgresRow) throws(StoreError) -> Void
+        _ sql: (_ after: String, _ limit: String) -> String, each: (PostgresRow) -> Void
     ) throws(StoreError) {
         let text = sql("$1::int8", "$2::int8")
-        var last = Int64.min
-        while true {
+        var last = Int64?.some(.min)
+        while let start = last {
+            last = nil
             var statement = PostgresStatement(text)
-            statement.bind(last, Self.pageSize)
-            let found = try snapshot.run(statement).rows
-            for row in found {
-                try each(row)
+            statement.bind(start, Self.pageSize)
+            // The rows of a page are streamed: an owner may have millions of members.
+            try snapshot.stream(statement) { row in
+                each(row)
                 last = row.integer(0)
             }
-            if found.isEmpty { return }
         }
     }
 

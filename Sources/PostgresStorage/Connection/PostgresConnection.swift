@@ -119,6 +119,8 @@ final class PostgresConnection {
         var settings = [
             "search_path": SQLText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
             "jit": "off",
+            // The server's own limits are hours too, and it may hold the store's lock for a client that is gone.
+            "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
         ]
         if role == .writer {
             settings["plan_cache_mode"] = "force_generic_plan"

@@ -38,7 +38,13 @@ struct PostgresSchema {
                 .unavailable, "PostgreSQL has a column '\(name)' of its own in each table",
                 remedy: "Give the property another name, such as '\(name)_', or keep the store in a file")
         }
-        let names = model.entities.flatMap { [$0.tableName, $0.viewName] } + columns + model.joinTables.map(\.name)
+        let tables = model.entities.flatMap { [$0.tableName, $0.viewName] } + model.joinTables.map(\.name)
+        if let name = tables.first(where: { $0.hasPrefix("pg_") }) {
+            throw StoreError(
+                .unavailable, "PostgreSQL has names such as '\(name)' for tables of its own",
+                remedy: "Give the entity a name that does not begin with 'pg_', or keep the store in a file")
+        }
+        let names = tables + columns
         guard let name = names.first(where: { $0.utf8.count > maximumNameLength }) else { return }
         throw StoreError(
             .unavailable, "PostgreSQL cuts the name '\(name)': it has more than \(maximumNameLength) bytes",
@@ -155,10 +161,9 @@ struct PostgresSchema {
     static func kinds(of root: Entity, _ model: ObjectModel) -> [ColumnKind] {
         let members = model.entities.filter { $0.rootIndex == root.index }
         return root.columnNames.indices.map { slot in
-            let types = Set(
-                members.compactMap { $0.attributes.hasAttribute(at: slot) ? $0.attributes[slot].type : nil })
-            guard let type = types.first else { return .bigint }
-            return types.count == 1 ? ColumnKind(type) : .anyValue
+            // The attributes that share a column have one type.
+            let owner = members.first { $0.attributes.hasAttribute(at: slot) }
+            return owner.map { ColumnKind($0.attributes[slot].type) } ?? .bigint
         }
     }
 

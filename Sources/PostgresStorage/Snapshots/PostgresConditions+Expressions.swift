@@ -58,8 +58,7 @@ extension PostgresConditions {
         let table = tables[path.owner]
         switch path.end {
         case .attribute(let attribute):
-            let kind = table.kinds[attribute.slot]
-            return kind == .anyValue ? nil : Compiled(sql: "\(alias).\(table.columns[attribute.slot])", kind: kind)
+            return Compiled(sql: "\(alias).\(table.columns[attribute.slot])", kind: table.kinds[attribute.slot])
         case .destination(let relationship):
             return relationship.slot.map { Compiled(sql: "\(alias).\(table.columns[$0])", kind: .bigint) }
         case .object: return Compiled(sql: "\(alias).pk", kind: .bigint)

@@ -236,7 +236,6 @@ extension ColumnKind {
 
     /// Whether a column of this kind compares there with one of another kind as their values do.
     func compares(with other: ColumnKind) -> Bool {
-        if self == .anyValue { return false }
         if self == other || (isWhole || self == .numeric) && (other.isWhole || other == .numeric) { return true }
         // A double has the whole numbers of 32 bits.
         func isExact(_ kind: ColumnKind) -> Bool { [.smallint, .integer, .double].contains(kind) }

@@ -166,8 +166,12 @@ extension PostgresSnapshot {
     func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
         var query = PostgresQuery()
         let names = query.parameter(entities)
-        query.add("object >=", range.first)
-        query.add("object <=", range.last)
+        if range.objects == nil {
+            query.add("object >=", range.first)
+            query.add("object <=", range.last)
+        } else {
+            query.add("object = ANY(\(query.parameter(range.keys)))")
+        }
         query.add("id >", id)
         let found = try all(
             query,

@@ -60,6 +60,14 @@ final class PostgresSnapshot: SnapshotSession {
         return try connection.run(statement, "read the store")
     }
 
+    /// Takes the rows of a statement as they arrive.
+    ///
+    /// - Parameter each: may not use the snapshot.
+    func stream(_ statement: PostgresStatement, each: (PostgresRow) -> Void) throws(StoreError) {
+        if interruption?.isRequested == true { throw .disconnected("read the store") }
+        try connection.stream(statement, "read the store", each: each)
+    }
+
     func run(_ query: PostgresQuery, _ sql: String) throws(StoreError) -> PostgresResult {
         try run(try query.statement(sql))
     }

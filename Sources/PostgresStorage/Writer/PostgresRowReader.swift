@@ -202,15 +202,18 @@ struct PostgresReadPlan {
 
 /// Reads rows of the last commit on a connection of its own.
 final class PostgresRowReader: RowReader {
-    private let connection: PostgresConnection
+    private let storage: PostgresStorage
+    private(set) var connection: PostgresConnection
     private let plans: PostgresReadPlan
 
-    init(_ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable]) {
-        self.connection = connection
-        plans = PostgresReadPlan(model: model, tables: tables)
+    init(_ storage: PostgresStorage) throws(StoreError) {
+        self.storage = storage
+        connection = try storage.connect(.reader)
+        plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
     }
 
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+        if connection.isLost { connection = try storage.connect(.reader) }
         connection.enqueue(.beginReading)
         do throws(StoreError) {
             let results = try connection.run(

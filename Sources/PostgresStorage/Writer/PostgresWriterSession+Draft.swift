@@ -100,7 +100,7 @@ extension PostgresWriterSession {
         }
     }
 
-    private static let takenOver = StoreError.disconnected("commit on another server")
+    static let takenOver = StoreError.disconnected("commit on another server")
 
     /// The statement that takes the store's lock, and refuses a writer of an earlier epoch.
     private func lockingStatement() -> PostgresStatement {

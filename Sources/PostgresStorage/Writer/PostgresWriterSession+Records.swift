@@ -57,9 +57,9 @@ extension PostgresWriterSession {
         append(ledger.letters)
         note(ledger.failedAttempts)
         try removeDeadLetters(ledger.removedLetters)
-        if ledger.positions.isEmpty { return }
         if let draft { return draft.positions = ledger.positions }
-        // A few at most: the partitions of one chunk.
+        if ledger.positions.isEmpty, connection.waiting.isEmpty { return }
+        // A few at most: the partitions of one chunk. Without any, the statements that wait fail here all the same.
         try connection.run(ledger.positions.map(put), "save")
     }
 

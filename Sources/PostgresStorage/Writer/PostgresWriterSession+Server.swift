@@ -26,6 +26,8 @@ extension PostgresWriterSession {
     /// epoch. The store may give out tokens again, and keys that this writer has reserved.
     func compare(server mark: String) throws(StoreError) {
         if mark == comparedServer { return }
+        // The counters that the context continues are those of the server before.
+        if comparedServer != nil { throw Self.takenOver }
         if mark.isEmpty { return comparedServer = mark }
         let query = PostgresStatement(
             """

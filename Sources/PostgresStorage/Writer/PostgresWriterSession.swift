@@ -6,6 +6,8 @@ final class PostgresWriterSession: WriterSession {
     let model: ObjectModel
     let storage: PostgresStorage
     private(set) var connection: PostgresConnection
+    /// Whether the store knows of this connection, as far as its writer has to tell.
+    private var isRegistered = true
     let plans: PostgresReadPlan
     /// The number of the claim; nil before it.
     var epoch: Int64?
@@ -210,12 +212,19 @@ final class PostgresWriterSession: WriterSession {
     /// Connects again after the connection was lost. The claim stays, because its number decides; the new connection is
     /// what tells others that its holder lives.
     func reconnectIfLost() throws(StoreError) {
-        guard connection.isLost else { return }
-        connection = try storage.connect(.writer)
-        serverMark = try Self.mark(connection)
-        comparedServer = nil
-        tombstoneFilter.discard()
-        if let share { return try rejoin(share) }
+        if connection.isLost {
+            isRegistered = false
+            connection = try storage.connect(.writer)
+            serverMark = try Self.mark(connection)
+            comparedServer = nil
+            tombstoneFilter.discard()
+        }
+        if isRegistered { return }
+        if let share { try rejoin(share) } else { try restoreClaim() }
+        isRegistered = true
+    }
+
+    private func restoreClaim() throws(StoreError) {
         guard let epoch else { return }
         limitTransactions()
         var statement = PostgresStatement(
@@ -259,7 +268,8 @@ final class PostgresWriterSession: WriterSession {
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         if draft != nil { throw StoreError.conflict }
-        try connection.settle("begin a transaction")
+        // A statement that fails before the part must not fail within it.
+        if !connection.waiting.isEmpty { try connection.run([], "save") }
         depth += 1
         defer { depth -= 1 }
         let (token, trips, count) = (lastToken, connection.roundTripCount, connection.waiting.count)

@@ -77,12 +77,16 @@ extension SQLiteSnapshot {
     }
 
     func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
-        try identities(
+        // The list as it was read: SQLite fails at a text that is no JSON.
+        let (objects, bounds): (String, [Value]) =
+            range.objects == nil
+            ? ("BETWEEN ? AND ?", [.integer(range.first), .integer(range.last)])
+            : ("IN (SELECT value FROM json_each(?))", [.text(HistoryRange.list(range.keys[...]))])
+        return try identities(
             """
             SELECT object, identity FROM _history_change \
-            WHERE change = 2 AND entity IN (\(SQLText.parameters(entities.count))) AND object BETWEEN ? AND ? AND id > ?
-            """,
-            entities.map { .text($0) } + [.integer(range.first), .integer(range.last), .integer(id)])
+            WHERE change = 2 AND object \(objects) AND id > ? AND entity IN (\(SQLText.parameters(entities.count)))
+            """, bounds + [.integer(id)] + entities.map { .text($0) })
     }
 
     private func identities(_ sql: String, _ bindings: [Value]) throws -> [Int64: Value] {

@@ -69,6 +69,20 @@ import Testing
         try writer.close()
     }
 
+    /// A pooler may change servers between two transactions, without a lost connection.
+    @Test func `a transaction on another server is undone, and the next one begins the epoch`() throws {
+        let writer = try WriterContext(store: open(.one))
+        try save(1, writer)
+        let session = try #require(writer.session as? PostgresWriterSession)
+        try takeOver(endsConnection: false)
+        session.comparedServer = "another/1"
+        let error = #expect(throws: StoreError.self) { try session.inTransaction { () throws(StoreError) in } }
+        #expect(error?.code == .disconnected)
+        try save(2, writer)
+        #expect(try writer.store.read { try $0.historyEpochs() }.current > 0)
+        try writer.close()
+    }
+
     @Test func `the same server begins no epoch`() throws {
         let store = try open(.one)
         let writer = try WriterContext(store: store)

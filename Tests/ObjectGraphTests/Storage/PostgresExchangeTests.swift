@@ -122,6 +122,38 @@ import Testing
         #expect(try server.query("SELECT count(*) FROM \(schema).\"Book\"") == "0")
     }
 
+    // MARK: Readers
+
+    @Test(arguments: [0, 1]) func `a reader that meets two stores is refused, and the next one reads the new store`(
+        _ newModel: Int
+    ) throws {
+        let reader = try open(models[0])
+        let writer = try WriterContext(store: reader)
+        _ = try writer.apply(chunk("old"))
+        try writer.close()
+        let new = try Graph(models[newModel])
+        try new.apply(new.upsert("Book", "new"))
+        let error = #expect(throws: StoreError.self) {
+            try reader.read { context in
+                #expect(try context.fetch(FetchRequest("Book")).map { $0["id"] } == ["old"])
+                _ = try replace(by: new.store, keepsOld: true)
+                // The snapshot is as of before, and the names are those of the new store.
+                #expect(try context.count(FetchRequest("Book")) == 0)
+            }
+        }
+        #expect(error?.code == .disconnected && error?.message.contains("taken its place") == true)
+        func identities() throws -> [Value?] { try reader.read { try $0.fetch(FetchRequest("Book")).map { $0["id"] } } }
+        if newModel == 0 {
+            #expect(try identities() == ["new"])
+        } else {
+            for _ in 1...2 {
+                #expect(throws: StoreError.self) { try identities() }
+            }
+            let code = #expect(throws: StoreError.self) { try identities() }?.code
+            #expect(code == .modelMismatch)
+        }
+    }
+
     // MARK: The old store
 
     @Test func `an old store that somebody reads stays, and the next migration removes it`() throws {
@@ -144,6 +176,14 @@ import Testing
         let new = try Store.inMemory(model: models[1])
         let error = #expect(throws: StoreError.self) { try replace(by: new, keepsOld: false) }
         #expect(error?.code == .unavailable && error?.message.contains("\(schema)_ids") == true)
+        let early = #expect(throws: StoreError.self) {
+            try Store.replaceInPostgres(url: server.url, schema: schema, target: models[1]) { _, _, _ in
+                Issue.record("The old store was lent")
+            }
+        }
+        #expect(early?.message == error?.message)
+        // Nothing is replaced by a store of the same model.
+        _ = try Store.replaceInPostgres(url: server.url, schema: schema, target: models[0]) { _, _, _ in }
         #expect(try schemas() == [schema])
         #expect(try replace(by: new, keepsOld: true) != nil)
     }

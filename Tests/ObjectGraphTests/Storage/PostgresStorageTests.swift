@@ -115,6 +115,39 @@ import Testing
         #expect(try session.connection.run(setting).first?.text(0) == "1s")
     }
 
+    @Test func `a new connection is made known again where the first attempt failed`() throws {
+        var options = PostgresOptions()
+        options.lockTimeoutMilliseconds = 50
+        let store = try Store.postgres(url: server.url, schema: schema, model: model, options: options)
+        let writer = try WriterContext(store: store)
+        let session = try #require(writer.session as? PostgresWriterSession)
+        let other = try store.postgres().connect(.reader)
+        try terminateHolder(store)
+        try? session.renewClaim(now: 0)
+        _ = try? session.finish()
+        try other.run([.begin, PostgresWriterSession.lock])
+        #expect(failure { try session.reconnectIfLost() }?.code == .busy)
+        try other.run(PostgresStatement("COMMIT"))
+        try session.reconnectIfLost()
+        let query = PostgresStatement(
+            "SELECT backend = pg_backend_pid(), current_setting('idle_in_transaction_session_timeout') FROM _lease")
+        let row = try #require(try session.connection.run(query).first)
+        #expect(row.flag(0) && row.text(1) != "0")
+        try writer.close()
+    }
+
+    @Test func `an editing context's reader connects again after a lost connection`() throws {
+        let storage = try open().postgres()
+        let reader = try PostgresRowReader(storage)
+        let process = try reader.connection.run(PostgresStatement("SELECT pg_backend_pid()::int8")).first?.integer(0)
+        let end = PostgresStatement("SELECT pg_terminate_backend(\(process ?? 0), 5000)")
+        try storage.connect(.reader).run(end)
+        let plan = [ReadRequest.rows(entity: 0, .primaryKeys([1]))]
+        #expect(failure { try reader.load(plan) { _, _ in } }?.code == .disconnected)
+        try reader.load(plan) { _, _ in }
+        #expect(!reader.connection.isLost)
+    }
+
     /// Ends the connection that holds the claim, as an administrator would, and waits until it is gone.
     private func terminateHolder(_ store: Store) throws {
         let connection = try store.postgres().connect(.reader)
@@ -211,6 +244,9 @@ import Testing
         let long = try ObjectModel.parse(
             "entities:\n  E:\n    identity: \(name)\n    attributes:\n      \(name): { type: string }")
         #expect(failure { _ = try server.store(long) }?.message.contains(name) == true)
+        let catalogue = try ObjectModel.parse(
+            "entities: { pg_class: { identity: id, attributes: { id: { type: string } } } }")
+        #expect(failure { _ = try server.store(catalogue) }?.message.contains("'pg_class'") == true)
         for column in ["ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"] {
             let attributes = "{ id: { type: string }, \(column): { type: integer64 } }"
             let taken = try ObjectModel.parse("entities: { E: { identity: id, attributes: \(attributes) } }")
