@@ -84,9 +84,11 @@ extension EventApplier {
         }
         let count: Int
         do {
-            let limit = max(
-                relationship.maximumCount ?? 0, relationship.minimumCount, registry.maximumListedDestinations)
-            count = try registry.destinations(of: object, relationship, limit: limit).count
+            // A failure names the number of destinations, whatever the chunk has read before.
+            let limit = relationship.maximumCount.map {
+                max($0, relationship.minimumCount, registry.maximumListedDestinations)
+            }
+            count = try registry.destinations(of: object, relationship, limit: limit ?? relationship.minimumCount).count
         } catch is ObjectRegistry.TooManyDestinations {
             // More than any minimum or, where there is one, the maximum.
             return relationship.maximumCount.map {

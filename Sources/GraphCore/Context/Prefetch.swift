@@ -193,7 +193,7 @@ struct Prefetch {
         var seen = Set(level.map { ObjectIdentifier($0) })
         let pairs = changedPairs(survey.links, events)
         repeat {
-            // Above the threshold the store deletes by itself.
+            // Beyond the threshold the deletions ask by themselves.
             let isListed = seen.count <= registry.setDeletionThreshold
             let cascades = isListed ? ask(for: level, &questions) : []
             questions.ask(pairs: pairs)

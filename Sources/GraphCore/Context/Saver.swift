@@ -18,6 +18,7 @@ struct Saver {
     func save(into tally: inout ChangeTally) throws(StoreError) {
         clearReferencesToDeleted()
         let links = changedLinks()
+        if registry.hasOrder { noteReorderings() }
         let marks = marks(of: try derive(links))
         let recomputation = marks.isEmpty ? nil : try session.sets.recomputation(of: marks, work)
         try session.write(rowChanges(links))
@@ -158,7 +159,6 @@ struct Saver {
     // MARK: History
 
     private func writeHistory(_ tally: inout ChangeTally) throws(StoreError) {
-        if registry.hasOrder { noteReorderings() }
         // A storage may sort the changes of one save, which has one for each object, but not those of several.
         try history.flush()
         for object in registry.listed {

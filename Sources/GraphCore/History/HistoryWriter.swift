@@ -71,11 +71,12 @@ package final class HistoryWriter {
     /// Calls `body`, and undoes what it wrote where it throws, its changes included. Those before it stay.
     package func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         try flush()
-        let change = nextChange
+        let (change, token) = (nextChange, openedToken)
         do {
             return try session.undoingOnFailure(body)
         } catch {
             rewind(to: change)
+            openedToken = token
             throw error
         }
     }
@@ -85,8 +86,6 @@ package final class HistoryWriter {
         nextChange = change
         entries.removeAll(from: change)
         if entries.count == 0 { entries = HistoryEntries(firstChange: change) }
-        // The transaction's own row may be undone too.
-        if change == header.firstChange { openedToken = nil }
     }
 
     /// Stores what is left and ends the transaction.

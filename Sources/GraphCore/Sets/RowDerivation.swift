@@ -105,6 +105,8 @@ package final class RowDerivation: DerivedComputation {
         let computed = try values(of: node, keys, rows)
         var written = RowChanges(entityCount: model.entities.count)
         var changed: [Int64] = []
+        // Also of attributes that a sub-entity declares.
+        var changedTimes: [DerivedNode: [Int64]] = [:]
         // A count over an inherited relationship is that of the sub-entity that declares it.
         for row in rows where row.entity.isKind(of: entity) {
             var values = row.values
@@ -112,7 +114,10 @@ package final class RowDerivation: DerivedComputation {
                 computed.map { $0[row.pk] ?? attribute.initialDerivedValue } ?? attribute.ownDerivedValue(row.values)
             if values[node.slot] == row.values[node.slot] { continue }
             let times = plan.timeSlots[row.entity.index]
-            for slot in times { values[slot] = .integer(time) }
+            for slot in times {
+                values[slot] = .integer(time)
+                changedTimes[row.entity.node(of: slot), default: []].append(row.pk)
+            }
             let slots = ([node.slot] + times).filter { values[$0] != row.values[$0] }
             written.update(entity.rootIndex, key: row.pk, slots: slots.sorted(), values)
             if !absorb(node.entity, row.pk, slots, values) { note(row, slots) }
@@ -120,7 +125,7 @@ package final class RowDerivation: DerivedComputation {
         }
         try session.write(written)
         try markReaders(of: node, changed)
-        for slot in plan.timeSlots[node.entity] { try markReaders(of: entity.node(of: slot), changed) }
+        for (time, keys) in changedTimes { try markReaders(of: time, keys) }
     }
 
     /// Returns the values of some objects by primary key, or nil where they follow from the objects' own values.

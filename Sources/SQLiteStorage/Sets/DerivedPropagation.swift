@@ -183,6 +183,8 @@ final class DerivedPropagation: DerivedComputation {
         try store.entities[node.entity].rows(primaryKeys: keys) { rows.append($0) }
         let computed = try values(of: node, keys)
         var changed: [Int64] = []
+        // Also of attributes that a sub-entity declares.
+        var changedTimes: [DerivedNode: [Int64]] = [:]
         // A count over an inherited relationship is that of the sub-entity that declares it.
         for row in rows where row.entity.isKind(of: entity) {
             let value = computed?[row.pk] ?? attribute(node).initialDerivedValue
@@ -190,14 +192,17 @@ final class DerivedPropagation: DerivedComputation {
             values[node.slot] = computed == nil ? attribute(node).ownDerivedValue(row.values) : value
             if values[node.slot] == row.values[node.slot] { continue }
             let times = plan.timeSlots[row.entity.index]
-            for slot in times { values[slot] = .integer(time) }
+            for slot in times {
+                values[slot] = .integer(time)
+                changedTimes[row.entity.node(of: slot), default: []].append(row.pk)
+            }
             let slots = ([node.slot] + times).filter { values[$0] != row.values[$0] }
             try store.entities[node.entity].update(pk: row.pk, slots: slots, values: values)
             if !absorb(node.entity, row.pk, slots, values) { try noteChange(entity, row.pk, slots) }
             changed.append(row.pk)
         }
         try markReaders(of: node, changed)
-        for slot in plan.timeSlots[node.entity] { try markReaders(of: entity.node(of: slot), changed) }
+        for (time, keys) in changedTimes { try markReaders(of: time, keys) }
     }
 
     /// Returns the values of some objects, or nil where they follow from the objects' own values.

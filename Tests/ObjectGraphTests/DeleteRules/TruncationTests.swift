@@ -94,4 +94,32 @@ import Testing
         #expect(try graph.apply(mixed) == ["delete.too_large"])
         #expect(try graph.identities("Room") == [])
     }
+
+    @Test func `nothing remains of an empty truncation before a refused one`() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Tag:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { rooms: { to: Room, many: true, inverse: tags } }
+                  Room:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { tags: { to: Tag, many: true, inverse: rooms }, keys: { to: Key, many: true, inverse: room, delete: deny } }
+                  Key:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { room: { to: Room, inverse: keys, optional: true } }
+                """)
+        try graph.apply(graph.upsert("Key", "k", ["room": .value(.text("r"))]), graph.upsert("Room", "r"))
+        func truncate(_ entity: String) throws -> ChangeSet {
+            ChangeSet(
+                ObjectOperation(
+                    .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null))
+        }
+        #expect(try graph.apply(truncate("Tag"), truncate("Room")) == ["applied", "validation.1600"])
+        #expect(try graph.store.read { try $0.lastToken() } == 1)
+        #expect(try graph.damage() == "")
+    }
 }
