@@ -110,10 +110,14 @@ import Testing
         // What a killed backup has left goes with the next one; what a process writes stays.
         let folder = workspace.path("backups")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for name in ["killed.sqlite.partial", "killed.sqlite.partial-wal", "busy.sqlite.partial"] {
-            _ = try workspace.write("half", to: "backups/\(name)")
+        let name = URL(filePath: store).deletingPathExtension().lastPathComponent
+        for half in ["killed.sqlite.partial", "killed.sqlite.partial-wal", "copied.sqlite.partial.copying"] {
+            _ = try workspace.write("half", to: "backups/\(name)-\(half)")
         }
-        let lock = open("\(folder)/busy.sqlite.lock", O_CREAT | O_RDWR, 0o600)
+        for half in ["\(name)-busy.sqlite", "segment"] {
+            _ = try workspace.write("half", to: "backups/\(half).partial")
+        }
+        let lock = open("\(folder)/\(name)-busy.sqlite.lock", O_CREAT | O_RDWR, 0o600)
         try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
         defer { close(lock) }
         let program = try start(config, group: "first")
@@ -123,7 +127,7 @@ import Testing
         let first = try #require(try post("backup", "{}", key: "one", to: program))
         #expect(try post("backup", "{}", key: "one", to: program)?.body == first.body)
         let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".partial") }
-        #expect(left == ["busy.sqlite.partial"])
+        #expect(Set(left) == ["\(name)-busy.sqlite.partial", "segment.partial"])
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sqlite") }
         #expect(files.count == 2, "\(files)")
         for file in files {

@@ -37,7 +37,7 @@ struct RunningChange {
     let aggregate: DerivedPlan.Aggregate
     private var terms: [(key: Int64, value: Value, factor: Int64)] = []
     /// Whether all terms belong to new objects, whose rows come behind all others. An object that a save inserts again has
-    /// its former key, so the last bit of a sum of doubles may differ from that of a recomputation.
+    /// its former key. So the last bit of a sum of doubles may differ from a recomputation.
     private(set) var onlyAppends = true
 
     init(_ aggregate: DerivedPlan.Aggregate) { self.aggregate = aggregate }

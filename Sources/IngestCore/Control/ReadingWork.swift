@@ -63,10 +63,11 @@ struct ReadingWork: Sendable {
         guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        StoreBackup.removeLeftovers(in: folder)
         let name = configuration.isStoreInFile ? URL(filePath: configuration.store.path).deletingPathExtension() : nil
+        let prefix = "\(name?.lastPathComponent ?? "store")-"
+        StoreBackup.removeLeftovers(in: folder, prefix: prefix)
         let stamp = Timestamp.text(time).filter { $0 != "-" && $0 != ":" }
-        let file = "\(name?.lastPathComponent ?? "store")-\(stamp).sqlite"
+        let file = "\(prefix)\(stamp).sqlite"
         let path = URL(filePath: folder).appending(path: file).path
         // The worker ended between the backup and its audit entry.
         if FileManager.default.fileExists(atPath: path) {

@@ -140,6 +140,9 @@ private final class RetiringFile: RetiringPlace {
     func exchange(atStep: (String) -> Void) throws {
         try emptyNewLog()
         guard let store, store.isInPlace else { throw places.isExchanged }
+        // This process may have stood still for longer than the lease holds.
+        try store.renewLease()
+        try Self.emptyLog(of: store)
         try store.close()
         try places.swap.perform { atStep($0.rawValue) }
     }
@@ -148,11 +151,15 @@ private final class RetiringFile: RetiringPlace {
     private func emptyNewLog() throws {
         let new = try RetiringStore(path: places.new, model: model)
         defer { try? new.close() }
+        try Self.emptyLog(of: new)
+    }
+
+    private static func emptyLog(of store: RetiringStore) throws {
         for _ in 0..<50 {
-            if try new.carryLogOver() { return }
+            if try store.carryLogOver() { return }
             Thread.sleep(forTimeInterval: 0.1)
         }
-        throw StoreError.readerInTheWay(of: places.new)
+        throw StoreError.readerInTheWay(of: store.path)
     }
 }
 

@@ -110,6 +110,18 @@ public final class RetiringStore {
         }
     }
 
+    /// Prolongs the lease.
+    ///
+    /// - Throws: ``StoreError`` with code `store.fenced` where a worker has taken it since.
+    public func renewLease() throws(StoreError) {
+        do {
+            guard let lease else { throw StoreError.closed }
+            try file.renew(lease, model, now: WriterContext.systemTime())
+        } catch {
+            throw StoreError(sqlite: error, action: "keep the lease of the store at \(path)")
+        }
+    }
+
     /// Gives the lease up, for the store stays in use.
     public func releaseLease() {
         if let lease { try? file.release(lease, model) }

@@ -81,15 +81,22 @@ extension Store {
             throw StoreError(
                 .unavailable, "There is a file at \(path) already", remedy: "Name another path, or remove the file")
         }
-        let partial = path + ".copying"
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: partial + suffix) }
-        try Store.open(path: partial, model: source.model).close()
-        try MigrationFile(anyFile: partial).closing { file in
-            try file.transaction { database in
-                guard let connection = database.sqliteConnection else { throw StoreError.closed }
-                try SQLiteCopy(connection, source.model, session, progress: progress).run()
+        let partial = path + MigrationFile.copySuffix
+        MigrationFile.remove(partial)
+        do {
+            try Store.open(path: partial, model: source.model).close()
+            try MigrationFile(anyFile: partial).closing { file in
+                // The log would need the room once more, and a full disk would show only when nobody looks.
+                try file.leaveLog()
+                try file.transaction { database in
+                    guard let connection = database.sqliteConnection else { throw StoreError.closed }
+                    try SQLiteCopy(connection, source.model, session, progress: progress).run()
+                }
             }
+            try MigrationFile.replace(path, with: partial)
+        } catch {
+            MigrationFile.remove(partial)
+            throw error
         }
-        try MigrationFile.replace(path, with: partial)
     }
 }

@@ -52,10 +52,15 @@ package struct StoreBackup {
     }
 
     /// Removes the halves that killed backups have left in a folder, and leaves those that a process writes.
-    package static func removeLeftovers(in folder: String) {
+    ///
+    /// - Parameter prefix: how the names of the backups begin; the folder may have other files that end as halves do.
+    package static func removeLeftovers(in folder: String, prefix: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where name.hasSuffix(suffix) {
-            let backup = StoreBackup(path: "\(folder)/\(name.dropLast(suffix.count))")
+        let backups = names.filter { $0.hasPrefix(prefix) }.compactMap { name in
+            [suffix, suffix + MigrationFile.copySuffix].first(where: name.hasSuffix).map { name.dropLast($0.count) }
+        }
+        for name in Set(backups) {
+            let backup = StoreBackup(path: "\(folder)/\(name)")
             guard let lock = try? FileLock(backup.path + ".lock", action: "writes the backup \(backup.path)") else {
                 continue
             }
@@ -70,6 +75,6 @@ package struct StoreBackup {
     }
 
     private func removePartial() {
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(partial + suffix) }
+        for path in [partial, partial + MigrationFile.copySuffix] { MigrationFile.remove(path) }
     }
 }

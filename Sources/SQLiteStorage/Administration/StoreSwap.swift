@@ -33,7 +33,7 @@ public struct StoreSwap: Sendable {
     public init(path: String) { self.path = Self.destination(of: path) }
 
     /// Follows symbolic links as SQLite does, which keeps the files beside a store where the store is.
-    private static func destination(of path: String) -> String {
+    static func destination(of path: String) -> String {
         var path = path
         // As many as Linux follows.
         for _ in 0..<40 {
@@ -97,7 +97,9 @@ public struct StoreSwap: Sendable {
         guard let own = FileIdentity(descriptor: descriptor), own == FileIdentity(swap.record) else { return }
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0, let new = FileIdentity(text: String(decoding: bytes[..<count], as: UTF8.self)) else {
+        // The number of a device may change with a reboot; the record is on the same one as the stores.
+        let text = String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+        guard let new = FileIdentity(text: text, device: own.device) else {
             throw swap.failure("read \(swap.record)")
         }
         try swap.carryOut(new, { _ in })
@@ -183,10 +185,11 @@ struct FileIdentity: Equatable {
         (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 
-    init?(text: String) {
+    /// Takes the number of a text, and not its device.
+    init?(text: String, device: UInt64) {
         let parts = text.split(separator: " ").compactMap { UInt64($0) }
         guard parts.count == 2 else { return nil }
-        (device, number) = (parts[0], parts[1])
+        (self.device, number) = (device, parts[1])
     }
 
     var text: String { "\(device) \(number)" }

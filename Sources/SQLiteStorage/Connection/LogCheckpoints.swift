@@ -30,10 +30,11 @@ struct CheckpointDecision: Sendable {
     mutating func waitedInVain(at time: Double) { restsUntil = time + restSeconds }
 }
 
-/// Carries the write-ahead log over to the store, and lets the commit fail where that fails.
+/// Carries the write-ahead log over to the store, and lets the commit fail where the disk fails at it.
 ///
 /// SQLite's own automatic checkpoints hide their failures: a disk that does not sync would go unnoticed while the
-/// log grows. The commit itself has taken place then; positions tell so when the store is opened again.
+/// log grows. The commit itself has taken place then; positions tell so when the store is opened again. A full disk is no
+/// such failure: the log keeps the commit. The first commit that finds no room in the log fails and has no effect.
 final class LogCheckpoints: Sendable {
     /// For how long readers are waited for at most: the loop is to be heard of every five seconds.
     private static let waitMilliseconds: Int32 = 3000
@@ -67,8 +68,8 @@ final class LogCheckpoints: Sendable {
         } else {
             result = sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         }
-        // A reader in the way is no failure: a later commit tries again.
-        return Self.isOKOrBusy(result) ? SQLITE_OK : result
+        // Neither a reader in the way nor a full disk is a failure of this commit: a later one tries again.
+        return Self.isOKOrBusy(result) || result & 0xFF == SQLITE_FULL ? SQLITE_OK : result
     }
 
     /// Carries all of the log over as soon as older readers are gone, and then lets it begin again.

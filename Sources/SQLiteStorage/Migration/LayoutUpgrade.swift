@@ -20,14 +20,14 @@ struct LayoutUpgrade {
 
     /// Upgrades the store inside the caller's transaction. The connection may not enforce foreign keys: tables are exchanged.
     ///
-    /// - Throws: ``StoreError`` with the code `store.leased` where rows have to be copied while a worker writes them.
+    /// - Throws: ``StoreError`` with the code `store.leased` while a worker writes the store.
     func run(_ database: Database, from format: Int) throws {
+        try checkLease(database)
         if format < 2 {
             for statement in Schema.upgradeFromFirst { try database.execute(sql: statement) }
         }
         for statement in Schema.upgradeFromThird { try database.execute(sql: statement) }
         if format < 3, changesColumns {
-            try checkLease(database)
             let script = try MigrationScript(ModelMapping(from: former, to: model), nil, database, place: .sameFile)
             let run = MigrationRun(script: script, database: database, options: Migrator.Options())
             try run.runInPlace()
@@ -38,7 +38,7 @@ struct LayoutUpgrade {
             arguments: [String(Schema.formatVersion)])
     }
 
-    /// A program of an older version that has the store open knows nothing of the new columns.
+    /// A program of an older version that has the store open knows nothing of the new layout, and could not open it again.
     private func checkLease(_ database: Database) throws {
         guard let row = try Row.fetchOne(database, sql: "SELECT holder, expires FROM _lease WHERE id = 1"),
             let holder = LeaseHolder(text: row[0]),

@@ -54,6 +54,22 @@ struct MigrationFile {
         }
     }
 
+    /// Lets the file do without a write-ahead log, so a transaction is in the file itself when it ends.
+    func leaveLog() throws {
+        let mode = try use { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
+        guard mode == "delete" else {
+            throw StoreError(.busy, "Another process has \(path) open", remedy: "Close it, and try again")
+        }
+    }
+
+    /// How the name of a copy ends that is not whole yet.
+    static let copySuffix = ".copying"
+
+    /// Removes a database with the files beside it.
+    static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+
     func close() throws { try queue.close() }
 
     /// Calls `body` and closes the file.
@@ -136,8 +152,9 @@ struct MigrationFile {
         try onConnection(database, model) { try lease.check($0) }
     }
 
-    /// A holder of this machine that is gone is recognised at once; this bounds the wait for one elsewhere.
-    static let leaseSeconds = 3_000.0
+    /// A holder of this machine that is gone is recognised at once. This bounds the wait for one elsewhere, or from before
+    /// a reboot.
+    static let leaseSeconds = 600.0
 
     private func onConnection<Result>(
         _ database: Database, _ model: ObjectModel, _ body: (WriterConnection) throws -> Result
@@ -155,7 +172,8 @@ struct MigrationFile {
     /// Writes a whole copy of the store beside it.
     func backUp(to backup: String) throws {
         let partial = backup + ".partial"
-        try? FileManager.default.removeItem(atPath: partial)
+        // An earlier run's copy would take the room of this one.
+        for path in [backup, partial] { unlink(path) }
         do {
             try copy(to: partial)
             // A copy that is cut short never has the name of a whole one.

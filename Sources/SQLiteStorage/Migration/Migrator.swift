@@ -51,9 +51,9 @@ public struct Migrator {
     public let path: String
     let options: Options
 
-    /// Makes the migrator of the store at a path.
+    /// Makes the migrator of the store at a path; of a symbolic link, the store that it leads to.
     public init(path: String, options: Options = Options()) {
-        self.path = path
+        self.path = StoreSwap.destination(of: path)
         self.options = options
     }
 
@@ -90,8 +90,13 @@ public struct Migrator {
 
     private func carryOut(_ stages: [MigrationStage]) throws -> MigrationPlan {
         let task = try open(isReadOnly: true).closing { try self.task(stages, $0) }
-        // Opening brings a store of an older layout up to date.
-        try Store.open(path: path, model: task.source).close()
+        // Opening brings a store of an older layout up to date. A copy would hide the damage of a disk that has failed.
+        let store = try Store.open(path: path, model: task.source)
+        do { try store.verifyIfNeeded() } catch {
+            try? store.close()
+            throw error
+        }
+        try store.close()
         let file = try open(isReadOnly: false)
         defer { try? file.close() }
         let now = options.now()
@@ -107,7 +112,7 @@ public struct Migrator {
             try? file.release(lease, task.source)
             // Nothing was begun: there is nothing to keep a copy for.
             if error is MigrationError || error is ModelError {
-                try? FileManager.default.removeItem(atPath: backupPath)
+                unlink(backupPath)
             }
             throw error
         }
@@ -135,7 +140,16 @@ public struct Migrator {
         }
         options.progress(.backingUp)
         try file.backUp(to: backupPath)
-        return try MigrationStages(file: file, options: options, now: now).run(task, lease: lease)
+        do {
+            return try MigrationStages(file: file, options: options, now: now).run(task, lease: lease)
+        } catch {
+            // The transaction was undone. After a failure of the disk the copy may be the only whole store.
+            let failure = StoreError.translated(error, action: "migrate") as? StoreError
+            if failure?.code != .inputOutput, failure?.code != .corrupt {
+                unlink(backupPath)
+            }
+            throw error
+        }
     }
 
     /// Removes what was made on the way, or gives the backup the name under which it is kept.
@@ -147,7 +161,7 @@ public struct Migrator {
             let kept = "\(path).backup-\(time)Z"
             plan.backup = (try? MigrationFile.replace(kept, with: backupPath)) == nil ? backupPath : kept
         } else {
-            try? FileManager.default.removeItem(atPath: backupPath)
+            unlink(backupPath)
         }
         MigrationChain.removeFiles(of: path)
         return plan

@@ -299,7 +299,7 @@ def disk_round(report, options, sub, count, disk):
         for cycle in range(count):
             size = 8 + 16 * cycle
             # The workers fill the disk; who cannot go on waits, and says why.
-            deadline = time.monotonic() + 90
+            deadline = time.monotonic() + 300
             while not any(b"store.full" in worker.output() for worker in bench.members):
                 if bench.position() > bench.total - 2000:
                     bench.produce(8000)

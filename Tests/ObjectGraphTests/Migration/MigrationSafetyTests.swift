@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import ObjectGraph
 import Testing
 
@@ -54,6 +55,36 @@ import Testing
         let isChain = copyRowThreshold == 0
         #expect(total == copied && (isChain ? objects == 45 && copied > objects : objects == copied && copied > 0))
         #expect(steps.contains(.backingUp) != isChain && steps.last == .finishing)
+    }
+
+    @Test(arguments: [0, Int64.max])
+    func `a migration follows a symbolic link, which stays one`(_ copyRowThreshold: Int64) throws {
+        let fixture = try filled()
+        let folder = try TemporaryFolder()
+        let link = folder.path("link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: fixture.path)
+        var options = Migrator.Options()
+        options.copyRowThreshold = copyRowThreshold
+        try Migrator(path: link, options: options).migrate(to: try ObjectModel.parse(Self.second))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == fixture.path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["link.sqlite"])
+        try expectMigrated(fixture)
+    }
+
+    @Test(arguments: [0, Int64.max])
+    func `a store whose disk failed is verified before it is migrated`(_ copyRowThreshold: Int64) throws {
+        let fixture = try filled()
+        try fixture.use { graph in graph.store.storage.note(StoreError(resultCode: 10, action: "save the chunk")) }
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        let queue = try DatabaseQueue(path: fixture.path, configuration: configuration)
+        try queue.write { try $0.execute(sql: "UPDATE Message SET chat = 4242 WHERE id = 'm1'") }
+        try queue.close()
+        let migrator = fixture.migrator { $0.copyRowThreshold = copyRowThreshold }
+        let error = #expect(throws: StoreError.self) { try migrator.migrate(to: try ObjectModel.parse(Self.second)) }
+        #expect(error?.code == .corrupt)
+        #expect(try StoreDescription.read(path: fixture.path) != nil)
+        #expect(FileManager.default.fileExists(atPath: fixture.path + "-suspect"))
     }
 
     @Test func `after a fault at any statement the old store is whole`() throws {

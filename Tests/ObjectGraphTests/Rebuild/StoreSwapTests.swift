@@ -68,6 +68,31 @@ import Testing
                     ? [.begun, .detached, .exchanged, .kept] : [.begun, .detached, .parted, .exchanged, .kept]))
     }
 
+    @Test func `a volume that comes back as another device is no hindrance`() throws {
+        let swap = swap()
+        #expect(throws: StoreError.self) {
+            try swap.perform { (done: StoreSwap.Step) throws(StoreError) in
+                if done == .detached { throw StoreError(.busy, "the machine ended", remedy: "") }
+            }
+        }
+        let record = try String(contentsOfFile: swap.record, encoding: .utf8)
+        let number = try #require(record.split(separator: " ").last)
+        try "4242 \(number)".write(toFile: swap.record, atomically: false, encoding: .utf8)
+        try swap.completeIfInterrupted()
+        try expectSwapped(swap)
+    }
+
+    @Test func `a lease that somebody has taken since ends the exchange`() throws {
+        let old = try RetiringStore(path: path, model: Self.model)
+        _ = try old.takeLease()
+        try old.renewLease()
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { try $0.execute(sql: "UPDATE _lease SET epoch = epoch + 1") }
+        try queue.close()
+        #expect(throws: StoreError.self) { try old.renewLease() }
+        try old.close()
+    }
+
     @Test(arguments: StoreSwap.Step.allCases, [true, false])
     func `interrupted anywhere it is completed by whoever opens the store to write`(
         step: StoreSwap.Step, exchanges: Bool

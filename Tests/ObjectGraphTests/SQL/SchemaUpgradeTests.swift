@@ -49,6 +49,18 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
+    @Test func `a store that an older worker writes keeps its layout`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let path = folder.path("s.sqlite")
+        try makeStore(path, model)
+        let worker = try Graph(model, path: path)
+        try change(path, Self.downgradeToThird)
+        let error = #expect(throws: StoreError.self) { try Store.open(path: path, model: model) }
+        #expect(error?.code == .leased)
+        #expect(try worker.value("SELECT value FROM _metadata WHERE key = 'formatVersion'") == "3")
+    }
+
     @Test func `a migration of a store of the third layout upgrades it first`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import TestSupport
 import Testing
@@ -87,6 +88,7 @@ import Testing
             let folder = try TemporaryFolder()
             let path = folder.path("back.sqlite")
             try there.read { try Store.copyToFile($0, path: path) }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["back.sqlite"])
             let back = try Store.open(path: path, model: model)
             try expectEqual(there, back)
             #expect(try back.tables().lines(model) == fixture.store.tables().lines(model))
