@@ -65,10 +65,12 @@ package final class ServiceNotifier: Sendable {
         state.withLock { state in
             let subject = state.subject
             guard subject != nil || state.notices.isAnnounced else { return }
-            socket.send(
-                state.notices.due(
-                    isReady: subject?.isReady ?? true, isAlive: subject?.isAlive() ?? true, status: subject?.status(),
-                    at: HealthMonitor.monotonicSeconds()))
+            let before = state.notices
+            let due = state.notices.due(
+                isReady: subject?.isReady ?? true, isAlive: subject?.isAlive() ?? true, status: subject?.status(),
+                at: HealthMonitor.monotonicSeconds())
+            // They are due again next time.
+            if !socket.send(due) { state.notices = before }
         }
     }
 }
@@ -100,11 +102,14 @@ struct NoticeSocket: Sendable {
         }
     }
 
-    /// Sends notices as one datagram. A manager that does not take it changes nothing for the worker.
-    func send(_ notices: [String]) {
-        if notices.isEmpty { return }
+    /// Sends notices as one datagram, and never waits: the worker goes on beside a manager that does not read.
+    ///
+    /// - Returns: whether the manager has taken them.
+    @discardableResult
+    func send(_ notices: [String]) -> Bool {
+        if notices.isEmpty { return true }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        if descriptor < 0 { return }
+        if descriptor < 0 { return false }
         defer { Glibc.close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -112,9 +117,10 @@ struct NoticeSocket: Sendable {
         // The length ends the name: an abstract one may not have bytes of the padding.
         let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
         let text = notices.joined(separator: "\n")
-        withUnsafePointer(to: &address) { pointer in
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                _ = sendto(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL), pointer, length)
+                sendto(descriptor, text, text.utf8.count, flags, pointer, length) >= 0
             }
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import IngestCore
@@ -54,5 +55,37 @@ import Testing
             time += notices.intervalSeconds
         }
         #expect(time - last <= seconds)
+    }
+
+    @Test func `a manager that does not read holds nobody up, and gets its notices later`() throws {
+        let path = "/tmp/ingest-notify-\(UUID().uuidString)"
+        defer { unlink(path) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(code == 0)
+        let manager = try #require(NoticeSocket(path: path))
+        var sent = 0
+        while sent < 10_000, manager.send(["WATCHDOG=1"]) { sent += 1 }
+        #expect(sent > 0 && sent < 10_000)
+        let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": path]))
+        let worker = ServiceNotifier.Subject(isAlive: { true }, status: { "Running" })
+        notifier.tell(of: worker)
+        func read() -> String {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+        }
+        for _ in 0..<sent { #expect(read() == "WATCHDOG=1") }
+        #expect(read().isEmpty)
+        notifier.tell(of: worker)
+        #expect(read().hasPrefix("READY=1"))
     }
 }
