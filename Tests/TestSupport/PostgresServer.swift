@@ -5,10 +5,12 @@ import Synchronization
 public final class PostgresServer: Sendable {
     /// The server of this process, or why there is none; the first test that needs it starts it. `INGEST_TEST_STORE_URL`
     /// names a server of somebody else instead, of which nobody but the tests may change the schemas `conformance_…`.
-    public static let shared = Result {
-        let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"]
-        return try url.map { try PostgresServer(url: $0) } ?? PostgresServer()
-    }
+    public static let shared = Result { try foreignURL.map { try PostgresServer(url: $0) } ?? PostgresServer() }
+
+    /// Whether the server is one of these tests, and not one of somebody else.
+    public static let isOwn = foreignURL == nil
+
+    private static let foreignURL = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"]
 
     /// The URL of a database in which each test has a schema of its own.
     public let url: String
