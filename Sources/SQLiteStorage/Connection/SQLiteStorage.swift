@@ -30,7 +30,7 @@ final class SQLiteStorage: Storage {
         readers.close()
         guard isTemporary else { return }
         try? database.close()
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        MigrationFile.remove(path)
     }
 
     /// Calls `body` on the writing connection; a transaction may stay open after it.

@@ -96,9 +96,7 @@ struct MigrationCopy {
             let copy = try? open(path)
             if let copy, (try? copy.queue.read({ try Self.isCopy(of: origin, $0) })) == true { return copy }
             try? copy?.close()
-            for suffix in ["", "-journal", "-wal", "-shm"] {
-                try? FileManager.default.removeItem(atPath: path + suffix)
-            }
+            MigrationFile.remove(path)
         }
         try MigrationFile.makeFile(path)
         let copy = try open(path)

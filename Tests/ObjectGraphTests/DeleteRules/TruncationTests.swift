@@ -37,9 +37,10 @@ import Testing
 
     init() throws { graph = try Graph(yaml: Self.yaml) }
 
-    private func truncate(_ entity: String, time: Int64? = nil) throws -> ChangeSet {
+    /// - Parameter other: the graph; nil for the suite's.
+    private func truncate(_ entity: String, time: Int64? = nil, in other: Graph? = nil) throws -> ChangeSet {
         var operation = ObjectOperation(
-            .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null)
+            .truncate, entity: try #require((other ?? graph).model.entity(named: entity)).index, identity: .null)
         operation.time = time
         return ChangeSet(operation)
     }
@@ -113,12 +114,8 @@ import Testing
                     relationships: { room: { to: Room, inverse: keys, optional: true } }
                 """)
         try graph.apply(graph.upsert("Key", "k", ["room": .value(.text("r"))]), graph.upsert("Room", "r"))
-        func truncate(_ entity: String) throws -> ChangeSet {
-            ChangeSet(
-                ObjectOperation(
-                    .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null))
-        }
-        #expect(try graph.apply(truncate("Tag"), truncate("Room")) == ["applied", "validation.1600"])
+        let events = (try truncate("Tag", in: graph), try truncate("Room", in: graph))
+        #expect(try graph.apply(events.0, events.1) == ["applied", "validation.1600"])
         #expect(try graph.store.read { try $0.lastToken() } == 1)
         #expect(try graph.damage() == "")
     }
