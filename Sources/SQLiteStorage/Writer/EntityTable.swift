@@ -123,6 +123,8 @@ final class EntityTable {
     private func lookUp(
         column: String, keys: [Value], limit: Int?, each: (StoredRow) -> Void
     ) throws(StoreError) {
+        // SQLite sorts the keys of one statement by itself.
+        let keys = keys.count > KeyList.maximumWidth ? IndexOrder.sorted(keys) : keys
         var remaining = limit ?? .max
         for start in stride(from: 0, to: keys.count, by: KeyList.maximumWidth) {
             let part = keys[start..<min(start + KeyList.maximumWidth, keys.count)]
@@ -167,13 +169,17 @@ final class EntityTable {
     /// ends its statement.
     private static let insertionCounts = [16, 4, 1]
 
+    /// Inserts rows in the order of their identities, which is that of the largest index.
     func insert(_ rows: RowChanges.Insertions) throws(StoreError) {
+        let order = IndexOrder(rows.keys.count) { rows.values[$0][entity.identitySlot] }
         var start = 0
         for count in Self.insertionCounts where rows.keys.count - start >= count {
             let statement = try insertionStatement(count)
             while rows.keys.count - start >= count {
                 var position = 1
-                for row in start..<start + count { position = bind(row, of: rows, to: statement, from: position) }
+                for row in start..<start + count {
+                    position = bind(order[row], of: rows, to: statement, from: position)
+                }
                 try statement.run()
                 start += count
             }
@@ -211,10 +217,12 @@ final class EntityTable {
         return statement
     }
 
-    /// Writes the slots that the rows change.
+    /// Writes the slots that the rows change, in the order of their keys.
     func update(_ rows: RowChanges.Updates) throws(StoreError) {
         let statement = try updateStatement(rows.slots, includesPlaceholder: rows.setsPlaceholder)
-        for (row, key) in rows.keys.enumerated() {
+        let order = IndexOrder(rows.keys.count) { .integer(rows.keys[$0]) }
+        for index in rows.keys.indices {
+            let row = order[index]
             var position = 1
             for slot in rows.slots {
                 statement.bind(position, rows.values[row][slot])
@@ -224,7 +232,7 @@ final class EntityTable {
                 statement.bind(position, rows.placeholders[row] ? 1 : 0)
                 position += 1
             }
-            statement.bind(position, key)
+            statement.bind(position, rows.keys[row])
             try statement.run()
         }
     }
