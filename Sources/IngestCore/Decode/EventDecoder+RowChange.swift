@@ -2,8 +2,10 @@ import ObjectGraph
 
 /// A change of one row of a database's table, as a tool for change data capture states it.
 struct RowChange {
-    enum Kind {
+    enum Kind: Equatable {
         case upsert, delete, truncate
+        /// An operation that the format does not know: the error of a record that no route drops.
+        case unknown(DecodeError)
     }
 
     let kind: Kind
@@ -69,6 +71,7 @@ extension EventDecoder {
             }
             if let time = try time(of: change.envelope, route, record) { change.time = time }
         }
+        if case .unknown(let error) = change.kind { throw error }
         if change.kind == .truncate {
             var operation = ObjectOperation(.truncate, entity: try entity(of: change, route).index, identity: .null)
             operation.time = change.time

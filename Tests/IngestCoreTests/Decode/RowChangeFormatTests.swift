@@ -92,6 +92,43 @@ import Testing
         #expect(decoder.failure(canal("MERGE", "[]"))?.code == "decode.operation")
     }
 
+    @Test func `each row of Canal's message is an event of its own`() throws {
+        let rows = "[{\"id\":\"1\"},{\"id\":\"2\"}]"
+        let event = try decoder(.canal).event(TestRecord(canal("INSERT", rows)))
+        #expect(event.operations.count == 2 && event.eventEnds == [1, 2])
+        // The deletion of an object whose key changed belongs to the row that has the new one.
+        let keys = canal("UPDATE", rows).replacing("\"old\":null", with: "\"old\":[{\"name\":\"A\"},{\"id\":\"0\"}]")
+        #expect(try decoder(.canal).event(TestRecord(keys)).eventEnds == [1, 3])
+        let wrong = try #require(try decoder(.canal).failure(canal("INSERT", "[{\"id\":\"1\"},{}]")))
+        #expect(wrong.code == "decode.missing_identity" && wrong.message.hasPrefix("Row 2 of the message: "))
+    }
+
+    @Test func `a route drops the rows of Canal's message that it takes`() throws {
+        var drop = RouteConfiguration(entity: "")
+        (drop.condition, drop.verb) = ("id = '1'", .drop)
+        let decoder = try decoder(.canal, [drop])
+        #expect(try decoder.shown(canal("INSERT", "[{\"id\":\"1\"},{\"id\":\"2\"}]")).count == 1)
+        #expect(decoder.decoder.skipReason == nil)
+        #expect(try decoder.shown(canal("INSERT", "[{\"id\":\"1\"}]")).isEmpty)
+        #expect(decoder.decoder.skipReason == .drop)
+    }
+
+    @Test func `a route drops operations that the format does not know`() throws {
+        var drop = RouteConfiguration(entity: "")
+        (drop.table, drop.verb) = ("work_orders", .drop)
+        let source = DebeziumRecords.source(table: "work_orders")
+        let records: [(EventFormat, String)] = [
+            (.maxwell, maxwell("rename")), (.canal, canal("MERGE", "[]")), (.dms, dms("merge")),
+            (.debezium, DebeziumRecords.change("x", source: source)),
+        ]
+        for (format, record) in records {
+            let decoder = try decoder(format, [drop])
+            #expect(try decoder.shown(record).isEmpty, "\(format.rawValue)")
+            #expect(decoder.decoder.skipReason == .drop)
+            #expect(try self.decoder(format).failure(record)?.code == "decode.operation")
+        }
+    }
+
     private func dms(_ operation: String, _ kind: String = "data", _ data: String = "{\"id\":\"w1\",\"small\":7}")
         -> String
     {

@@ -26,24 +26,21 @@ struct CanalFormat: RowChangeFormat {
         case "TRUNCATE": return try decoder.decode(change(.truncate, nil, root), record)
         default:
             if root.member("isDdl")?.bool == true || type == "QUERY" { return decoder.skipped(.control) }
-            throw DecodeError(
+            let error = DecodeError(
                 code: "decode.operation",
                 "The message's 'type' \(DecodeError.shown(type)) is none of INSERT, UPDATE, DELETE and TRUNCATE. Add a route "
                     + "with 'verb: drop', or let Canal leave such messages out")
+            return try decoder.decode(change(.unknown(error), nil, root), record)
         }
         guard let rows = root.member("data"), rows.kind == .array else { throw Self.missingRow }
         try decoder.checkCount(rows.count)
-        var event = ChangeSet([])
         // The former values of each row stand at its place in another array.
         var former = root.member("old").flatMap { $0.kind == .array ? $0.elements.makeIterator() : nil }
-        for row in rows.elements {
+        return try decoder.joined(rows, place: { "Row \($0) of the message" }) { row throws(DecodeError) in
             var change = change(kind, row, root)
             change.former = former?.next()
-            event.operations += try decoder.decode(change, record).operations
+            return try decoder.decode(change, record)
         }
-        if event.operations.isEmpty { return decoder.skipped(decoder.skipReason ?? .control) }
-        decoder.skipReason = nil
-        return event
     }
 
     private static let missingRow = DecodeError(

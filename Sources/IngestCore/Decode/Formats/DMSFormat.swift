@@ -25,10 +25,11 @@ struct DMSFormat: RowChangeFormat {
         case "load", "insert", "update": kind = .upsert
         case "delete": kind = .delete
         default:
-            throw DecodeError(
-                code: "decode.operation",
-                "The message's 'metadata.operation' \(DecodeError.shown(operation)) is none of load, insert, update and delete. "
-                    + "Add a route with 'verb: drop'")
+            kind = .unknown(
+                DecodeError(
+                    code: "decode.operation",
+                    "The message's 'metadata.operation' \(DecodeError.shown(operation)) is none of load, insert, update and "
+                        + "delete. Add a route with 'verb: drop'"))
         }
         var change = RowChange(
             kind: kind, row: root.member("data").flatMap { $0.isNull ? nil : $0 }, envelope: root,

@@ -62,10 +62,11 @@ struct DebeziumFormat: RowChangeFormat {
         case "t": return .truncate
         case "m": return nil
         default:
-            throw DecodeError(
-                code: "decode.operation",
-                "The change event's 'op' \(DecodeError.shown(text)) is none of c, r, u, d, t and m. Let the connector leave "
-                    + "such events out, or add a route with 'verb: drop'")
+            return .unknown(
+                DecodeError(
+                    code: "decode.operation",
+                    "The change event's 'op' \(DecodeError.shown(text)) is none of c, r, u, d, t and m. Let the connector "
+                        + "leave such events out, or add a route with 'verb: drop'"))
         }
     }
 

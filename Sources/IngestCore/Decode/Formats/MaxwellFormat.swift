@@ -25,10 +25,11 @@ struct MaxwellFormat: RowChangeFormat {
             "database-alter", "database-drop":
             return decoder.skipped(.control)
         default:
-            throw DecodeError(
-                code: "decode.operation",
-                "The change event's 'type' \(DecodeError.shown(type)) is none that Maxwell's documentation names. Add a route "
-                    + "with 'verb: drop', or let Maxwell leave such events out")
+            kind = .unknown(
+                DecodeError(
+                    code: "decode.operation",
+                    "The change event's 'type' \(DecodeError.shown(type)) is none that Maxwell's documentation names. Add a "
+                        + "route with 'verb: drop', or let Maxwell leave such events out"))
         }
         var change = RowChange(
             kind: kind, row: root.member("data").flatMap { $0.isNull ? nil : $0 }, envelope: root,

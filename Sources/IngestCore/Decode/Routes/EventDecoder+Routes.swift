@@ -41,7 +41,8 @@ extension EventDecoder {
             let end = changes.operations.count
             if end > changes.eventEnds.last ?? 0 { changes.eventEnds.append(end) }
         }
-        if changes.operations.isEmpty { return skipped(.filter) }
+        if changes.operations.isEmpty { return skipped(skipReason ?? .filter) }
+        skipReason = nil
         if changes.eventEnds.count == 1 { changes.eventEnds = [] }
         return changes
     }
