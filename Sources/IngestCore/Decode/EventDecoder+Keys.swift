@@ -33,7 +33,7 @@ extension EventDecoder {
             let result = Self.empty.withUnsafeBytes { bytes in Result { () throws(DecodeError) in try parse(bytes) } }
             root = try result.get()
         }
-        let found = try routedIdentity(route, RouteScope(record, root: root, keys: keys), nil)
+        let found = try routedIdentity(route, scope(record, root: root), nil)
         if found.isNull { throw Self.wrongKey(route.entity) }
         return found
     }

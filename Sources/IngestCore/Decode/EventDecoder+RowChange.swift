@@ -20,12 +20,8 @@ struct RowChange {
     var table: String?
     /// The table behind its schema's or database's name.
     var qualifiedTables: [String] = []
-    /// The schemas of the row's fields, where the record brings them.
-    var schema: SchemaFields?
-    /// Whether Debezium's mark of a value that it was not given stands for an absent one.
-    var leavesOutUnavailable = false
-    /// Whether numbers, booleans and dates may be written as MySQL's texts.
-    var takesTexts = false
+    /// The schema of the row, where the record brings one.
+    var schema: JSONValue?
     /// Why a change without a row is no event.
     let missingRow: DecodeError
 
@@ -59,11 +55,10 @@ extension EventDecoder {
             route.table.map(change.isOf) ?? true && route.takes(type: change.table)
                 && route.takes(record, fields: fields)
         }
-        let envelope = RouteScope(record, root: change.envelope, keys: keys)
+        let envelope = scope(record, root: change.envelope)
         if let route {
             usage?.count(
-                route, fields.map { RouteScope(record, root: $0, keys: keys) } ?? envelope, fields: envelope,
-                data: fields)
+                route, fields.map { scope(record, root: $0) } ?? envelope, fields: envelope, data: fields)
             if route.isDrop { return skipped(.drop) }
             // Of a deleted row the database may tell no more than the key, so a deletion meets no filter.
             if change.kind == .upsert, let filter = route.filter, let fields, !filter.holds(for: fields) {
@@ -88,16 +83,13 @@ extension EventDecoder {
         _ fields: JSONValue, _ change: RowChange, _ route: Route?, _ envelope: RouteScope
     ) throws(DecodeError) -> ChangeSet {
         let entity = try entity(of: change, route)
-        let circumstances = ObjectDecoder.Circumstances(
-            time: change.time, values: route?.values ?? values, takesNumbersForTexts: true,
-            takesTexts: change.takesTexts)
+        let circumstances = circumstances(time: change.time, route)
         let row = ObjectDecoder.Row(
             entity: entity, kind: change.kind == .delete ? .delete : route?.verb ?? .upsert,
             circumstances: circumstances,
-            table: route?.properties ?? columns[entity.index], schema: change.schema,
-            leavesOutUnavailable: change.leavesOutUnavailable)
+            table: route?.properties ?? columns[entity.index], schema: SchemaFields(change.schema))
         if let route {
-            let scope = RouteScope(envelope.record, root: fields, keys: keys)
+            let scope = scope(envelope.record, root: fields, schema: change.schema)
             let identity = try routedIdentity(route, scope, nil)
             var event = try decode(fields, row, route, scope, fields: envelope, identity: identity)
             try deleteFormer(change, row, route, scope, of: &event)

@@ -9,8 +9,6 @@ extension ObjectDecoder {
         let table: PropertyTable
         /// The schemas of the fields, where the record brings them.
         var schema: SchemaFields?
-        /// Whether Debezium's mark of a value that it was not given stands for an absent one.
-        var leavesOutUnavailable = false
     }
 
     /// An array that is to be taken apart when the object's identity is known.
@@ -42,7 +40,7 @@ extension ObjectDecoder {
                 throw unknown(JSONValue.text(key), row.entity)
             }
             if row.kind == .delete, !Self.counts(property, in: row.entity) { continue }
-            if row.leavesOutUnavailable, Self.isUnavailable(value) { continue }
+            if row.circumstances.leavesOutUnavailable, Self.isUnavailable(value) { continue }
             try assign(
                 value, to: property, named: JSONValue.text(key), schema.map { LogicalType($0) } ?? .plain, row, connect,
                 &operation, into: &operations)

@@ -49,6 +49,8 @@ struct ObjectDecoder {
         var takesNumbersForTexts = false
         /// Whether numbers, booleans and dates may be written as MySQL's texts, and booleans as 0 and 1.
         var takesTexts = false
+        /// Whether Debezium's mark of a value that it was not given stands for an absent one.
+        var leavesOutUnavailable = false
     }
 
     init(model: ObjectModel) {

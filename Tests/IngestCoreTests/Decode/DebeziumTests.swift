@@ -223,6 +223,23 @@ import Testing
         #expect(try decoder.shown(Records.wrapped(change, row: fields.reversed())) == [expected])
     }
 
+    @Test func `further objects of a row know its schema and its marks`() throws {
+        let decoder = try decoder(
+            TestModels.kinds(),
+            [
+                route("Part") {
+                    ($0.identity, $0.ignore) = (.field("no"), ["*"])
+                    $0.also = [route("WorkOrder") { $0.ignore = ["*"] }]
+                }
+            ])
+        let row = #"{"no":1,"id":"w1","price":"AMn/","name":"__debezium_unavailable_value"}"#
+        let schema = [Records.field("no", "int64"), fields[0], fields[1], Records.field("name", "string")]
+        #expect(
+            try decoder.shown(Records.wrapped(Records.change("c", after: row), row: schema)) == [
+                "upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z price=517.11", "upsert Part 1",
+            ])
+    }
+
     // MARK: Damage
 
     @Test func `no mutation stops the decoder`() throws {

@@ -151,6 +151,19 @@ import Testing
         #expect(decoder.failure("{\"data\":{}}")?.code == "decode.envelope")
     }
 
+    @Test func `further objects of a row are read as the row is`() throws {
+        var (part, further) = (RouteConfiguration(entity: "Part"), RouteConfiguration(entity: "WorkOrder"))
+        (part.table, part.identity, part.ignore) = ("work_orders", .field("id"), ["*"])
+        further.ignore = ["*"]
+        part.also = [further]
+        let rows = canal("INSERT", "[{\"id\":\"1\",\"small\":\"7\",\"is_open\":\"1\"}]")
+        let time = "version=2026-01-02T03:04:05Z"
+        #expect(
+            try decoder(.canal, [part]).shown(rows) == [
+                "upsert WorkOrder 1 \(time) small=7 isOpen=true", "upsert Part 1",
+            ])
+    }
+
     // MARK: CloudEvents
 
     @Test(arguments: ["application/json", "application/vnd.shop+json; charset=utf-8", "application/octet-stream"])

@@ -9,6 +9,8 @@ extension EventFormat {
 ///
 /// Source: Canal's documentation of its Kafka output, `FlatMessage`.
 struct CanalFormat: RowChangeFormat {
+    let takesTexts = true
+
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
@@ -52,7 +54,6 @@ struct CanalFormat: RowChangeFormat {
         change.time = time.flatMap { TimeUnit.milliseconds.microseconds($0) }
         change.table = root.member("table")?.string
         change.name(in: root.member("database")?.string)
-        change.takesTexts = true
         return change
     }
 }

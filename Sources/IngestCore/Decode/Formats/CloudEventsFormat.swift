@@ -174,12 +174,10 @@ struct CloudEventsFormat: RecordFormat {
         if let route = decoder.routes.first(where: {
             $0.takes(type: envelope.type.text) && $0.takes(record, fields: data)
         }) {
-            if let usage = decoder.usage {
-                let scope = RouteScope(record, root: data, keys: decoder.keys)
-                usage.count(route, scope, fields: scope, data: data)
-            }
+            let scope = decoder.scope(record, root: data)
+            decoder.usage?.count(route, scope, fields: scope, data: data)
             return try decoder.decode(
-                data, route, type: envelope.type.text, time: envelope.time, record, subject: envelope.subject)
+                data, route, type: envelope.type.text, time: envelope.time, scope, subject: envelope.subject)
         }
         return try Self.decodeByConvention(data, envelope, decoder.values, decoder)
     }

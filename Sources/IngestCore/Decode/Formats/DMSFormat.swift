@@ -9,6 +9,8 @@ extension EventFormat {
 ///
 /// Source: AWS DMS's user guide, "Using Apache Kafka as a target", message format.
 struct DMSFormat: RowChangeFormat {
+    let takesTexts = true
+
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
@@ -40,7 +42,6 @@ struct DMSFormat: RowChangeFormat {
         change.time = time.flatMap { Timestamp.microseconds(utf8: $0, assumesUTC: true) }
         change.table = metadata.member("table-name")?.string
         change.name(in: metadata.member("schema-name")?.string)
-        change.takesTexts = true
         change.former = root.member("before-image")
         return try decoder.decode(change, record)
     }

@@ -9,6 +9,8 @@ extension EventFormat {
 ///
 /// Source: Debezium's documentation of its connectors, "Data change events".
 struct DebeziumFormat: RowChangeFormat {
+    let leavesOutUnavailable = true
+
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
@@ -27,8 +29,7 @@ struct DebeziumFormat: RowChangeFormat {
         change.table = source?.member("table")?.string ?? source?.member("collection")?.string
         change.name(in: source?.member("schema")?.string)
         change.name(in: source?.member("db")?.string)
-        change.schema = SchemaFields(SchemaFields.schema(of: side, in: schema))
-        change.leavesOutUnavailable = true
+        change.schema = SchemaFields.schema(of: side, in: schema)
         return try decoder.decode(change, record)
     }
 

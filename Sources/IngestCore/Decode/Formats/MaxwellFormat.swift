@@ -9,6 +9,8 @@ extension EventFormat {
 ///
 /// Source: Maxwell's documentation, "Output Format".
 struct MaxwellFormat: RowChangeFormat {
+    let takesTexts = true
+
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
@@ -39,7 +41,6 @@ struct MaxwellFormat: RowChangeFormat {
         change.time = root.member("ts")?.int64.flatMap { TimeUnit.seconds.microseconds($0) }
         change.table = root.member("table")?.string
         change.name(in: root.member("database")?.string)
-        change.takesTexts = true
         change.former = root.member("old")
         return try decoder.decode(change, record)
     }

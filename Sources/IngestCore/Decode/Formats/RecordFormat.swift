@@ -11,6 +11,10 @@ protocol RecordFormat: Sendable {
     var takesColumns: Bool { get }
     /// Whether a number may stand for a text, as in a column that was a number once.
     var takesNumbersForTexts: Bool { get }
+    /// Whether numbers, booleans and dates may be written as MySQL's texts, and booleans as 0 and 1.
+    var takesTexts: Bool { get }
+    /// Whether Debezium's mark of a value that it was not given stands for an absent one.
+    var leavesOutUnavailable: Bool { get }
 
     /// Decodes a value of JSON.
     func decode(
@@ -25,6 +29,8 @@ extension RecordFormat {
     var needsRoutes: Bool { false }
     var takesColumns: Bool { false }
     var takesNumbersForTexts: Bool { false }
+    var takesTexts: Bool { false }
+    var leavesOutUnavailable: Bool { false }
 }
 
 /// Names the form of a topic's records or a file's lines.

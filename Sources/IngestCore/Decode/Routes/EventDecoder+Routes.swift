@@ -2,15 +2,28 @@ import ObjectGraph
 
 /// Records that routes make events of: plain JSON, and that of Kafka Connect.
 extension EventDecoder {
+    /// Returns the view that expressions have of a record, or of the row in it.
+    func scope(_ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil) -> RouteScope {
+        RouteScope(record, root: root, schema: schema, keys: keys)
+    }
+
+    /// Returns the circumstances of a record's objects: what its format and its route know of values.
+    func circumstances(time: Int64?, _ route: Route?) -> ObjectDecoder.Circumstances {
+        ObjectDecoder.Circumstances(
+            time: time, values: route?.values ?? values,
+            takesNumbersForTexts: format.takesNumbersForTexts || format.takesColumns, takesTexts: format.takesTexts,
+            leavesOutUnavailable: format.leavesOutUnavailable)
+    }
+
     func decodeRouted(
         _ root: JSONValue, _ record: SourceRecord, schema: JSONValue? = nil
     ) throws(DecodeError) -> ChangeSet {
-        let scope = RouteScope(record, root: root, keys: keys)
+        let scope = scope(record, root: root, schema: schema)
         for route in routes {
             let type = try route.type(in: scope)
             guard route.takes(type: type), route.takes(record, fields: root) else { continue }
             usage?.count(route, scope, fields: scope, data: root.member(at: route.data))
-            return try decodeRouted(root, route, type: type, record, schema: schema)
+            return try decodeRouted(route, type: type, scope)
         }
         throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
     }
@@ -49,9 +62,10 @@ extension EventDecoder {
 
     /// Decodes a record that a route takes.
     private func decodeRouted(
-        _ root: JSONValue, _ route: Route, type: String?, _ record: SourceRecord, schema: JSONValue?
+        _ route: Route, type: String?, _ scope: RouteScope
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
+        let (root, record) = (scope.root, scope.record)
         if let program = route.program {
             if let filter = route.filter, !filter.holds(for: root) { return skipped(.filter) }
             return try decode(root, by: program, record)
@@ -62,8 +76,7 @@ extension EventDecoder {
             throw DecodeError(
                 code: "decode.envelope", "The record has no '\(route.data.text)', where its route looks for the data")
         }
-        return try decode(
-            data, route, type: type, time: time, record, root: root, schema: route.data.isEmpty ? schema : nil)
+        return try decode(data, route, type: type, time: time, scope)
     }
 
     /// Takes the schema wrapper of Kafka Connect's JSON converter off, where there is one.
@@ -87,7 +100,7 @@ extension EventDecoder {
         } else if field.variable == .timestamp {
             return record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
         } else {
-            guard case .text(let text) = try field.text(in: RouteScope(record, root: root, keys: keys)) else {
+            guard case .text(let text) = try field.text(in: scope(record, root: root)) else {
                 return nil
             }
             stored = route.values.value(text: text, for: .date)
@@ -105,28 +118,23 @@ extension EventDecoder {
 
     /// Decodes the data of a record that a route takes.
     func decode(
-        _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ record: SourceRecord, root: JSONValue? = nil,
-        subject: String? = nil, schema: JSONValue? = nil
+        _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ scope: RouteScope, subject: String? = nil
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
-        let root = root ?? data
-        if let filter = route.filter, !filter.holds(for: root) { return skipped(.filter) }
+        if let filter = route.filter, !filter.holds(for: scope.root) { return skipped(.filter) }
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
-        var circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
-        let scope = RouteScope(record, root: root, keys: keys)
+        let circumstances = circumstances(time: time, route)
         let identity = try routedIdentity(route, scope, subject)
         var event = ChangeSet([])
-        let takesNumbers = format.takesNumbersForTexts || format.takesColumns
-        if route.isPlain, !takesNumbers {
+        if route.isPlain, !circumstances.takesNumbersForTexts {
             _ = try objects.decode(
                 data, entity: route.entity, kind: verb, circumstances, table: route.properties, identity: identity,
                 into: &event.operations)
             complete(&event, route)
         } else {
-            circumstances.takesNumbersForTexts = takesNumbers
             let row = ObjectDecoder.Row(
                 entity: route.entity, kind: verb, circumstances: circumstances, table: route.properties,
-                schema: SchemaFields(schema))
+                schema: route.data.isEmpty ? SchemaFields(scope.schema) : nil)
             event = try decode(data, row, route, scope, fields: scope, identity: identity)
         }
         if !route.also.isEmpty { try decode(route.also, type: type, time: time, scope, into: &event) }
@@ -146,7 +154,7 @@ extension EventDecoder {
             usage?.count(route, scope, fields: scope, data: data)
             let time = try self.time(of: scope.root, route, scope.record) ?? time
             // The verb of a type is about the event's own object.
-            further += try decode(data, route, type: nil, time: time, scope.record, root: scope.root).operations
+            further += try decode(data, route, type: nil, time: time, scope).operations
         }
         event.operations.insert(contentsOf: further, at: 0)
         if !event.operations.isEmpty { skipReason = nil }

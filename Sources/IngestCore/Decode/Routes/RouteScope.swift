@@ -10,6 +10,8 @@ struct RouteScope {
     var base: JSONValue
     /// Values that stand before those of the base: the former ones of a row.
     var former: JSONValue?
+    /// The schema of what stands where paths begin, where the record brings one.
+    var schema: JSONValue?
     let keys: RecordKeys
     /// The identity of the object around an element.
     var parent = ""
@@ -18,10 +20,11 @@ struct RouteScope {
     /// The element's key in a map.
     var name: UnsafeBufferPointer<UInt8>?
 
-    init(_ record: SourceRecord, root: JSONValue, base: JSONValue? = nil, keys: RecordKeys) {
+    init(_ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil, keys: RecordKeys) {
         self.record = record
         self.root = root
-        self.base = base ?? root
+        base = root
+        self.schema = schema
         self.keys = keys
     }
 
