@@ -31,8 +31,11 @@ extension ObjectDecoder {
         var splits: [PendingSplit] = []
         for (key, value) in json.members {
             let schema = row.schema?.schema(of: key)
+            let isAbsent = row.circumstances.leavesOutUnavailable && UnavailableMark.stands(in: value)
             if !row.table.splits.isEmpty, let indexes = row.table.splits[JSONValue.text(key)] {
-                for index in indexes { splits.append(PendingSplit(index: index, array: value, schema: schema)) }
+                for index in indexes where !isAbsent {
+                    splits.append(PendingSplit(index: index, array: value, schema: schema))
+                }
                 continue
             }
             guard let property = row.table.properties[utf8: key] else {
@@ -40,7 +43,7 @@ extension ObjectDecoder {
                 throw unknown(JSONValue.text(key), row.entity)
             }
             if row.kind == .delete, !Self.counts(property, in: row.entity) { continue }
-            if row.circumstances.leavesOutUnavailable, Self.isUnavailable(value) { continue }
+            if isAbsent { continue }
             try assign(
                 value, to: property, named: JSONValue.text(key), schema.map { LogicalType($0) } ?? .plain, row, connect,
                 &operation, into: &operations)
@@ -138,19 +141,5 @@ extension ObjectDecoder {
         if type == .boolean, let number = json.int64 { return type.value(fromInteger: number) }
         if type == .string { return RouteConfiguration.ValueForm.text(ofNumber: json).map { .text($0) } }
         return json.string.flatMap { $0.utf8.contains(0) ? nil : type.value(fromText: $0) }
-    }
-
-    // MARK: Unavailable values
-
-    /// Debezium's mark of a large value that the database did not send because it had not changed, as text and as bytes.
-    ///
-    /// Source: Debezium's connector properties, `unavailable.value.placeholder`.
-    private static let unavailable: StaticString = "__debezium_unavailable_value"
-    private static let unavailableBytes: StaticString = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
-
-    static func isUnavailable(_ json: JSONValue) -> Bool {
-        guard let text = json.utf8 else { return false }
-        let bytes = UnsafeRawBufferPointer(text)
-        return bytes.hasSameBytes(as: unavailable) || bytes.hasSameBytes(as: unavailableBytes)
     }
 }

@@ -12,6 +12,8 @@ extension EventFormat {
 struct ConnectFormat: RecordFormat {
     let needsRoutes = true
     let takesNumbersForTexts = true
+    /// Rows that a transform has taken out of Debezium's envelope have its marks too.
+    let leavesOutUnavailable = true
 
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder

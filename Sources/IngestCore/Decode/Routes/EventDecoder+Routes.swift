@@ -4,7 +4,8 @@ import ObjectGraph
 extension EventDecoder {
     /// Returns the view that expressions have of a record, or of the row in it.
     func scope(_ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil) -> RouteScope {
-        RouteScope(record, root: root, schema: schema, keys: keys)
+        RouteScope(
+            record, root: root, schema: schema, keys: keys, leavesOutUnavailable: format.leavesOutUnavailable)
     }
 
     /// Returns the circumstances of a record's objects: what its format and its route know of values.
@@ -149,7 +150,7 @@ extension EventDecoder {
         for route in routes {
             let type = try route.type(in: scope) ?? type
             guard route.takes(type: type), route.takes(scope.record, fields: scope.root),
-                let data = scope.root.member(at: route.data), !data.isNull
+                let data = scope.member(at: route.data), !data.isNull
             else { continue }
             usage?.count(route, scope, fields: scope, data: data)
             let time = try self.time(of: scope.root, route, scope.record) ?? time
@@ -179,7 +180,7 @@ extension EventDecoder {
             for index in route.splits.indices where !splits.contains(where: { $0.index == index }) {
                 let path = route.splits[index].path
                 if route.data.isEmpty, path.onlyKey != nil { continue }
-                guard let array = scope.base.member(at: path) else { continue }
+                guard let array = scope.member(at: path) else { continue }
                 splits.append(ObjectDecoder.PendingSplit(index: index, array: array, schema: nil))
             }
             try decode(splits, route.splits, of: &operation, row.circumstances, scope, into: &event.operations)

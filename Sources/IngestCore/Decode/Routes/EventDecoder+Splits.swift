@@ -101,7 +101,7 @@ extension EventDecoder {
         case .fromParent, .oneFromParent: break
         }
         for index in split.splits.indices where split.splits[index].path.onlyKey == nil {
-            guard let array = scope.base.member(at: split.splits[index].path) else { continue }
+            guard let array = scope.member(at: split.splits[index].path) else { continue }
             inner.append(ObjectDecoder.PendingSplit(index: index, array: array, schema: nil))
         }
         if !inner.isEmpty { try decode(inner, split.splits, of: &operation, circumstances, scope, into: &operations) }

@@ -9,7 +9,7 @@ extension EventDecoder {
     ) throws(DecodeError) {
         for field in values.fields {
             if let path = field.expression.path {
-                guard let value = scope.base.member(at: path, nulls: row.circumstances.values) else { continue }
+                guard let value = scope.member(at: path, nulls: row.circumstances.values) else { continue }
                 try objects.assign(
                     value, to: field.property, named: field.name, .plain, row, connect, &operation, into: &operations)
                 continue
@@ -92,7 +92,7 @@ extension EventDecoder {
                 "'\(edit.expression.source)' names a \(destination.name) of \(edit.name); it has to be "
                     + destination.identity.type.expectation)
         }
-        if let path = edit.expression.path, let array = scope.base.member(at: path), array.kind == .array {
+        if let path = edit.expression.path, let array = scope.member(at: path), array.kind == .array {
             try checkCount(array.count)
             var identities: [Value] = []
             for element in array.elements {

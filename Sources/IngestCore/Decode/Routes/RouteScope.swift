@@ -13,6 +13,8 @@ struct RouteScope {
     /// The schema of what stands where paths begin, where the record brings one.
     var schema: JSONValue?
     let keys: RecordKeys
+    /// Whether Debezium's mark of a value that it was not given stands for an absent one.
+    let leavesOutUnavailable: Bool
     /// The identity of the object around an element.
     var parent = ""
     /// The element's number in its array, from 1.
@@ -20,16 +22,30 @@ struct RouteScope {
     /// The element's key in a map.
     var name: UnsafeBufferPointer<UInt8>?
 
-    init(_ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil, keys: RecordKeys) {
+    init(
+        _ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil, keys: RecordKeys,
+        leavesOutUnavailable: Bool = false
+    ) {
         self.record = record
         self.root = root
         base = root
         self.schema = schema
         self.keys = keys
+        self.leavesOutUnavailable = leavesOutUnavailable
     }
 
     /// Follows a path from where paths begin.
-    func member(at path: RecordPath) -> JSONValue? { former?.member(at: path) ?? base.member(at: path) }
+    ///
+    /// - Parameter values: tells which texts stand for null.
+    func member(at path: RecordPath, nulls values: ValueDecoding = ValueDecoding()) -> JSONValue? {
+        present(former?.member(at: path, nulls: values) ?? base.member(at: path, nulls: values))
+    }
+
+    /// Returns a value, or nil where it is a mark of one that the record does not have.
+    private func present(_ value: JSONValue?) -> JSONValue? {
+        guard leavesOutUnavailable, let value, UnavailableMark.stands(in: value) else { return value }
+        return nil
+    }
 
     /// The number that `$row` stands for.
     var rowNumber: Int64 {
@@ -99,7 +115,7 @@ extension RouteScope {
         case .folder: return fileParts.dropLast().last.map { .text(String($0)) } ?? .absent
         case .row: return .text(String(rowNumber))
         case .record(let path):
-            guard let value = root.member(at: path) else { return .absent }
+            guard let value = present(root.member(at: path)) else { return .absent }
             return try Self.text(of: value, path.text)
         case .parent: return .text(parent)
         case .name: return name.map { .text(JSONValue.text($0)) } ?? .absent
