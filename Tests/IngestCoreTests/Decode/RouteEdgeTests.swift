@@ -26,6 +26,38 @@ import Testing
         #expect(try decoder.shown("{\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
     }
 
+    @Test func `a text that stands for null is null in expressions too`() throws {
+        let decoder = try decoder(nullValues: ["NA", ""]) {
+            $0.identity = .field("{site}-{num}")
+            ($0.fields, $0.add) = (["name": "{site}/{head.title}"], ["parts": "tags"])
+        }
+        #expect(decoder.failure("{\"site\":\"S\",\"num\":\"\"}")?.code == "decode.missing_identity")
+        #expect(
+            try decoder.shown("{\"site\":\"S\",\"num\":\"1\",\"tags\":[\"NA\",\"7\"],\"head\":\"NA\"}") == [
+                "upsert WorkOrder S-1 name=null parts+[7]-[]"
+            ])
+        #expect(
+            try decoder.shown("{\"site\":\"S\",\"num\":\"1\",\"tags\":\"NA\"}") == ["upsert WorkOrder S-1"])
+    }
+
+    @Test(arguments: ["num", "$value", "{$record.site}-{num}"])
+    func `an element whose identity stands for null has none`(identity: String) throws {
+        let decoder = try decoder(nullValues: ["NA"]) {
+            var split = SplitConfiguration(field: "parts", entity: "Part", parent: "order")
+            (split.identity, split.ignore, $0.ignore) = (.field(identity), ["*"], ["site"])
+            $0.splits = [split]
+        }
+        let element = identity == "$value" ? "\"NA\"" : "{\"num\":\"NA\"}"
+        let failure = decoder.failure("{\"id\":\"w1\",\"site\":1,\"parts\":[\(element)]}")
+        #expect(failure?.code == "decode.missing_identity")
+    }
+
+    @Test func `a field of a key that stands for null is null`() throws {
+        let decoder = try decoder(nullValues: ["NA"]) { ($0.identity, $0.ignore) = (.field("$key.id"), ["*"]) }
+        #expect(decoder.failure(TestRecord("{}", key: "{\"id\":\"NA\"}"))?.code == "decode.missing_identity")
+        #expect(try decoder.shown(TestRecord("{}", key: "{\"id\":\"w1\"}")) == ["upsert WorkOrder w1"])
+    }
+
     // MARK: Times
 
     @Test(arguments: ["upsert", "delete"])

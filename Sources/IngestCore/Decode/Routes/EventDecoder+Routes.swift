@@ -5,7 +5,8 @@ extension EventDecoder {
     /// Returns the view that expressions have of a record, or of the row in it.
     func scope(_ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil) -> RouteScope {
         RouteScope(
-            record, root: root, schema: schema, keys: keys, leavesOutUnavailable: format.leavesOutUnavailable)
+            record, root: root, schema: schema, keys: keys, values: values,
+            leavesOutUnavailable: format.leavesOutUnavailable)
     }
 
     /// Returns the circumstances of a record's objects: what its format and its route know of values.

@@ -9,7 +9,7 @@ extension EventDecoder {
     ) throws(DecodeError) {
         for field in values.fields {
             if let path = field.expression.path {
-                guard let value = scope.member(at: path, nulls: row.circumstances.values) else { continue }
+                guard let value = scope.member(at: path) else { continue }
                 try objects.assign(
                     value, to: field.property, named: field.name, .plain, row, connect, &operation, into: &operations)
                 continue
@@ -96,7 +96,7 @@ extension EventDecoder {
             try checkCount(array.count)
             var identities: [Value] = []
             for element in array.elements {
-                guard case .text(let text) = try RouteScope.text(of: element, path.text) else { continue }
+                guard case .text(let text) = try RouteScope.text(of: element, scope.values, path.text) else { continue }
                 identities.append(try identity(text))
             }
             return identities

@@ -13,6 +13,8 @@ struct RouteScope {
     /// The schema of what stands where paths begin, where the record brings one.
     var schema: JSONValue?
     let keys: RecordKeys
+    /// Tells which texts of the record stand for null.
+    let values: ValueDecoding
     /// Whether Debezium's mark of a value that it was not given stands for an absent one.
     let leavesOutUnavailable: Bool
     /// The identity of the object around an element.
@@ -24,20 +26,19 @@ struct RouteScope {
 
     init(
         _ record: SourceRecord, root: JSONValue, schema: JSONValue? = nil, keys: RecordKeys,
-        leavesOutUnavailable: Bool = false
+        values: ValueDecoding = ValueDecoding(), leavesOutUnavailable: Bool = false
     ) {
         self.record = record
         self.root = root
         base = root
         self.schema = schema
         self.keys = keys
+        self.values = values
         self.leavesOutUnavailable = leavesOutUnavailable
     }
 
     /// Follows a path from where paths begin.
-    ///
-    /// - Parameter values: tells which texts stand for null.
-    func member(at path: RecordPath, nulls values: ValueDecoding = ValueDecoding()) -> JSONValue? {
+    func member(at path: RecordPath) -> JSONValue? {
         present(former?.member(at: path, nulls: values) ?? base.member(at: path, nulls: values))
     }
 
@@ -63,14 +64,19 @@ final class RecordKeys {
     }
 
     /// Returns the key as text, or the field of a key that is a JSON object.
-    func text(_ key: UnsafeRawBufferPointer?, at path: RecordPath) throws(DecodeError) -> RouteExpression.Result {
+    ///
+    /// - Parameter values: tells which texts of fields stand for null.
+    func text(
+        _ key: UnsafeRawBufferPointer?, at path: RecordPath, _ values: ValueDecoding = ValueDecoding()
+    ) throws(DecodeError) -> RouteExpression.Result {
         guard let key, !key.isEmpty else { return .absent }
         // A key that is a JSON text means its content.
         if !path.isEmpty || key.first == UInt8(ascii: "\"") {
             if let root = try? parser.parse(key).root {
                 let payload = EventDecoder.unwrapped(root).payload
-                guard let value = payload.member(at: path) else { return .absent }
-                return try RouteScope.text(of: value, path.isEmpty ? "$key" : "$key.\(path.text)")
+                guard let value = payload.member(at: path, nulls: values) else { return .absent }
+                return try RouteScope.text(
+                    of: value, path.isEmpty ? ValueDecoding() : values, path.isEmpty ? "$key" : "$key.\(path.text)")
             }
             if !path.isEmpty { return .absent }
         }
@@ -83,9 +89,12 @@ final class RecordKeys {
 
 extension RouteScope {
     /// The text that a value stands for in an expression.
-    static func text(of json: JSONValue, _ name: @autoclosure () -> String) throws(DecodeError)
-        -> RouteExpression.Result
-    {
+    ///
+    /// - Parameter values: tells which texts stand for null.
+    static func text(
+        of json: JSONValue, _ values: ValueDecoding, _ name: @autoclosure () -> String
+    ) throws(DecodeError) -> RouteExpression.Result {
+        if values.isNull(json) { return .null }
         switch json.kind {
         case .null: return .null
         case .string: return .text(json.string ?? "")
@@ -102,7 +111,7 @@ extension RouteScope {
 
     func text(of variable: RouteExpression.Variable) throws(DecodeError) -> RouteExpression.Result {
         switch variable {
-        case .key(let path): return try keys.text(record.key, at: path)
+        case .key(let path): return try keys.text(record.key, at: path, values)
         case .header(let name):
             guard let header = record.headers.last(where: { $0.name == name }) else { return .absent }
             return header.value.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
@@ -115,11 +124,11 @@ extension RouteScope {
         case .folder: return fileParts.dropLast().last.map { .text(String($0)) } ?? .absent
         case .row: return .text(String(rowNumber))
         case .record(let path):
-            guard let value = present(root.member(at: path)) else { return .absent }
-            return try Self.text(of: value, path.text)
+            guard let value = present(root.member(at: path, nulls: values)) else { return .absent }
+            return try Self.text(of: value, values, path.text)
         case .parent: return .text(parent)
         case .name: return name.map { .text(JSONValue.text($0)) } ?? .absent
-        case .value: return try Self.text(of: base, "$value")
+        case .value: return try Self.text(of: base, values, "$value")
         }
     }
 
@@ -151,7 +160,7 @@ extension RouteExpression {
         case .text(let text): return .text(text)
         case .path(let path):
             guard let value = scope.member(at: path) else { return .absent }
-            return try RouteScope.text(of: value, path.text)
+            return try RouteScope.text(of: value, scope.values, path.text)
         case .variable(let variable): return try scope.text(of: variable)
         }
     }

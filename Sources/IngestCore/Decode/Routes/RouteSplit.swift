@@ -108,7 +108,7 @@ struct RouteSplit {
         guard let identity else { return nil }
         let text: String
         if let path = identity.path {
-            guard let value = scope.member(at: path), !value.isNull else { return .null }
+            guard let value = scope.member(at: path), !scope.values.isNull(value) else { return .null }
             guard let written = value.string ?? RouteConfiguration.ValueForm.text(ofNumber: value) else {
                 throw wrongIdentity
             }
