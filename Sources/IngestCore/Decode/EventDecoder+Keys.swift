@@ -25,15 +25,17 @@ extension EventDecoder {
         _ key: UnsafeRawBufferPointer, _ route: Route, _ record: SourceRecord
     ) throws(DecodeError) -> Value? {
         guard let identity = route.identity, identity.path == nil, identity.variable != .row else { return nil }
-        let fields = (try? parser.parse(key).root).map { Self.unwrapped($0).payload }
+        let fields = (try? parser.parse(key).root).map { Self.unwrapped($0) }
         let root: JSONValue
-        if let fields, fields.kind == .object {
-            root = fields
+        var schema: JSONValue?
+        if let fields, fields.payload.kind == .object {
+            root = fields.payload
+            schema = fields.schema
         } else {
             let result = Self.empty.withUnsafeBytes { bytes in Result { () throws(DecodeError) in try parse(bytes) } }
             root = try result.get()
         }
-        let found = try routedIdentity(route, scope(record, root: root), nil)
+        let found = try routedIdentity(route, scope(record, root: root, schema: schema), nil)
         if found.isNull { throw Self.wrongKey(route.entity) }
         return found
     }
@@ -72,8 +74,13 @@ extension EventDecoder {
         let text: String?
         // A number that is the whole key may be a text's: 1e3 is another text than 1000.
         if let root = try? parser.parse(key).root, [.object, .string].contains(root.kind) {
-            let value = Self.keyValue(Self.unwrapped(root).payload, route, table)
-            text = value.flatMap { $0.string ?? $0.int64.map { String($0) } }
+            let (payload, schema) = Self.unwrapped(root)
+            let value = Self.keyValue(payload, schema, route, table)
+            if let (json, schema) = value, let schema {
+                let found = self.identity(json, LogicalType(schema), entity, route)
+                if let found { return found }
+            }
+            text = value.flatMap { $0.json.string ?? $0.json.int64.map { String($0) } }
         } else {
             text = String(validating: key, as: UTF8.self)
         }
@@ -84,17 +91,19 @@ extension EventDecoder {
         return identity
     }
 
+    /// Returns the value in a key that identifies an object, with its schema.
     private static func keyValue(
-        _ payload: JSONValue, _ route: Route?, _ table: ObjectDecoder.PropertyTable
-    ) -> JSONValue? {
-        guard payload.kind == .object else { return payload }
-        if let path = route?.identity?.path, let value = payload.member(at: path) { return value }
-        var only: JSONValue?
-        for (key, value) in payload.members {
-            if case .identity? = table.properties[utf8: key] { return value }
-            only = value
+        _ payload: JSONValue, _ schema: JSONValue?, _ route: Route?, _ table: ObjectDecoder.PropertyTable
+    ) -> (json: JSONValue, schema: JSONValue?)? {
+        guard payload.kind == .object else { return (payload, schema) }
+        if let path = route?.identity?.path, let value = payload.member(at: path) {
+            return (value, SchemaFields.schema(at: path, in: schema))
         }
-        return payload.count == 1 ? only : nil
+        for (key, value) in payload.members {
+            let isIdentity = if case .identity? = table.properties[utf8: key] { true } else { false }
+            if isIdentity || payload.count == 1 { return (value, SchemaFields.schema(of: key, in: schema)) }
+        }
+        return nil
     }
 
     static func wrongKey(_ entity: Entity) -> DecodeError {

@@ -22,6 +22,7 @@ struct RowChange {
     var qualifiedTables: [String] = []
     /// The schema of the row, where the record brings one.
     var schema: JSONValue?
+    var envelopeSchema: JSONValue?
     /// Why a change without a row is no event.
     let missingRow: DecodeError
 
@@ -55,7 +56,7 @@ extension EventDecoder {
             route.table.map(change.isOf) ?? true && route.takes(type: change.table)
                 && route.takes(record, fields: fields)
         }
-        let envelope = scope(record, root: change.envelope)
+        let envelope = scope(record, root: change.envelope, schema: change.envelopeSchema)
         if let route {
             usage?.count(
                 route, fields.map { scope(record, root: $0) } ?? envelope, fields: envelope, data: fields)
@@ -64,7 +65,7 @@ extension EventDecoder {
             if change.kind == .upsert, let filter = route.filter, let fields, !filter.holds(for: fields) {
                 return skipped(.filter)
             }
-            if let time = try time(of: change.envelope, route, record) { change.time = time }
+            if let time = try time(route, envelope) { change.time = time }
         }
         if case .unknown(let error) = change.kind { throw error }
         if change.kind == .truncate {

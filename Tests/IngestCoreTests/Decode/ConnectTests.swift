@@ -84,6 +84,61 @@ import Testing
         #expect(try decoder().failure(TestRecord(nil))?.code == "decode.null")
     }
 
+    // MARK: The schema in keys and expressions
+
+    private func wrapped(_ fields: [String], _ payload: String) -> String {
+        "{\"schema\":\(Records.structure(fields)),\"payload\":\(payload)}"
+    }
+
+    @Test(arguments: [nil, "id", "{id}", "{$record.id}", "$key.id", "{$key.id}"])
+    func `a decimal is one identity in the row and in the key of its deletion`(identity: String?) throws {
+        let fields = [Records.field("id", "bytes", Self.connect + "Decimal", scale: 1)]
+        let key = wrapped(fields, "{\"id\":\"aQ==\"}")
+        let decoder = try decoder { $0.identity = identity.map { .field($0) } }
+        #expect(try decoder.shown(TestRecord(key, key: key)) == ["upsert WorkOrder 10.5"])
+        #expect(try decoder.shown(TestRecord(nil, key: key)) == ["delete WorkOrder 10.5"])
+        let alone = wrapped([], "\"aQ==\"").replacing(
+            Records.structure([]), with: Records.field("id", "bytes", Self.connect + "Decimal", scale: 1))
+        if identity == nil { #expect(try decoder.shown(TestRecord(nil, key: alone)) == ["delete WorkOrder 10.5"]) }
+    }
+
+    @Test func `a prefix stands before the identity that the schema means`() throws {
+        let fields = [Records.field("id", "bytes", Self.connect + "Decimal", scale: 0)]
+        let key = wrapped(fields, "{\"id\":\"Cg==\"}")
+        for identity in [nil, RouteConfiguration.Identity.field("id")] {
+            let decoder = try decoder { ($0.identity, $0.identityPrefix) = (identity, "pg-") }
+            #expect(try decoder.shown(TestRecord(key)) == ["upsert WorkOrder pg-10"])
+            #expect(try decoder.shown(TestRecord(nil, key: key)) == ["delete WorkOrder pg-10"])
+        }
+    }
+
+    @Test func `expressions read values by their schema`() throws {
+        let fields = [
+            Records.field("id", "string"), Records.field("cost", "bytes", Self.connect + "Decimal", scale: 2),
+            Records.field("at", "int64", "io.debezium.time.MicroTimestamp"),
+        ]
+        let decoder = try decoder {
+            ($0.fields, $0.timeField) = (["price": "cost", "name": "{cost} EUR", "happenedAt": "at"], "at")
+        }
+        let record = wrapped(fields, "{\"id\":\"w1\",\"cost\":\"AMn/\",\"at\":1767323045123456}")
+        let time = "2026-01-02T03:04:05.123456Z"
+        #expect(
+            try decoder.shown(record) == [
+                "upsert WorkOrder w1 version=\(time) happenedAt=\(time) name=517.11 EUR price=517.11"
+            ])
+    }
+
+    @Test func `the data inside a record has the schema of its place`() throws {
+        let row = Records.structure(
+            [Records.field("id", "string"), Records.field("price", "bytes", Self.connect + "Decimal", scale: 2)],
+            field: "after")
+        let decoder = try decoder { $0.data = "after" }
+        #expect(
+            try decoder.shown(wrapped([row], "{\"after\":{\"id\":\"w1\",\"price\":\"AMn/\"}}")) == [
+                "upsert WorkOrder w1 price=517.11"
+            ])
+    }
+
     // MARK: The schema registry
 
     @Test func `Avro is refused by its schema where no registry is configured`() throws {

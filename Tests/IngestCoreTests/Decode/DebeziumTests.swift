@@ -240,6 +240,27 @@ import Testing
             ])
     }
 
+    @Test func `paths of the envelope and keys know the schema`() throws {
+        let decoder = try decoder(
+            TestModels.kinds(),
+            [
+                route("WorkOrder") {
+                    ($0.fields, $0.ignore) = (["name": "{after.price}", "ratio": "after.price"], ["*"])
+                }
+            ])
+        let change = Records.change("u", after: #"{"id":"w1","price":"AMn/"}"#)
+        #expect(
+            try decoder.shown(Records.wrapped(change, row: fields)) == [
+                "upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z price=517.11 name=517.11 ratio=517.11"
+            ])
+        let field = Records.field("id", "bytes", "org.apache.kafka.connect.data.Decimal", scale: 0)
+        let key = "{\"schema\":\(Records.structure([field])),\"payload\":{\"id\":\"Cg==\"}}"
+        #expect(
+            try decoder.shown(TestRecord(Records.change("d"), key: key)) == [
+                "delete WorkOrder 10 version=2026-01-02T03:04:05.123456Z"
+            ])
+    }
+
     // MARK: Damage
 
     @Test func `no mutation stops the decoder`() throws {

@@ -29,7 +29,8 @@ struct DebeziumFormat: RowChangeFormat {
         change.table = source?.member("table")?.string ?? source?.member("collection")?.string
         change.name(in: source?.member("schema")?.string)
         change.name(in: source?.member("db")?.string)
-        change.schema = SchemaFields.schema(of: side, in: schema)
+        change.envelopeSchema = schema
+        change.schema = SchemaFields.schema(of: "\(side)".utf8, in: schema)
         return try decoder.decode(change, record)
     }
 

@@ -67,14 +67,13 @@ extension EventDecoder {
         _ route: Route, type: String?, _ scope: RouteScope
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
-        let (root, record) = (scope.root, scope.record)
         if let program = route.program {
-            if let filter = route.filter, !filter.holds(for: root) { return skipped(.filter) }
-            return try decode(root, by: program, record)
+            if let filter = route.filter, !filter.holds(for: scope.root) { return skipped(.filter) }
+            return try decode(scope.root, by: program, scope.record)
         }
         // Without a field for it the event has no time: when a record was sent says nothing of its object.
-        let time = try time(of: root, route, record)
-        guard let data = root.member(at: route.data) else {
+        let time = try time(route, scope)
+        guard let data = scope.root.member(at: route.data) else {
             throw DecodeError(
                 code: "decode.envelope", "The record has no '\(route.data.text)', where its route looks for the data")
         }
@@ -90,21 +89,19 @@ extension EventDecoder {
     }
 
     /// The time that a route finds in a record, or nil where it names no field or the field is null.
-    func time(of root: JSONValue, _ route: Route, _ record: SourceRecord) throws(DecodeError) -> Int64? {
+    func time(_ route: Route, _ scope: RouteScope) throws(DecodeError) -> Int64? {
         guard let field = route.timeField else { return nil }
         let stored: Value?
         let shown: String
         var number: Double?
         if let path = field.path {
-            guard let value = root.member(at: path), !route.values.isNull(value) else { return nil }
-            stored = route.values.value(value, for: .date)
+            guard let value = scope.member(at: path), !scope.values.isNull(value) else { return nil }
+            stored = connect.value(value, scope.logicalType(at: path), for: .date, route.values)
             (shown, number) = (ObjectDecoder.shown(value), value.double)
         } else if field.variable == .timestamp {
-            return record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
+            return scope.record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
         } else {
-            guard case .text(let text) = try field.text(in: scope(record, root: root)) else {
-                return nil
-            }
+            guard case .text(let text) = try field.text(in: scope) else { return nil }
             stored = route.values.value(text: text, for: .date)
             (shown, number) = (DecodeError.shownValue(text), Double(text))
         }
@@ -136,7 +133,7 @@ extension EventDecoder {
         } else {
             let row = ObjectDecoder.Row(
                 entity: route.entity, kind: verb, circumstances: circumstances, table: route.properties,
-                schema: route.data.isEmpty ? SchemaFields(scope.schema) : nil)
+                schema: SchemaFields(SchemaFields.schema(at: route.data, in: scope.schema)))
             event = try decode(data, row, route, scope, fields: scope, identity: identity)
         }
         if !route.also.isEmpty { try decode(route.also, type: type, time: time, scope, into: &event) }
@@ -154,7 +151,7 @@ extension EventDecoder {
                 let data = scope.member(at: route.data), !data.isNull
             else { continue }
             usage?.count(route, scope, fields: scope, data: data)
-            let time = try self.time(of: scope.root, route, scope.record) ?? time
+            let time = try self.time(route, scope) ?? time
             // The verb of a type is about the event's own object.
             further += try decode(data, route, type: nil, time: time, scope).operations
         }
@@ -212,6 +209,15 @@ extension EventDecoder {
 
     // MARK: Identities
 
+    /// Returns the identity that a value stands for by its schema, or nil where the schema says no more than JSON.
+    func identity(_ json: JSONValue, _ logical: LogicalType, _ entity: Entity, _ route: Route?) -> Value? {
+        let type = entity.identity.type
+        guard logical != .plain, let value = connect.value(json, logical, for: type, route?.values ?? values),
+            !value.isNull
+        else { return nil }
+        return route?.identityPrefix.map { entity.identityValue(fromText: $0 + type.text(of: value)) } ?? value
+    }
+
     func routedIdentity(
         _ route: Route, _ scope: RouteScope, _ subject: String?
     ) throws(DecodeError) -> Value {
@@ -221,7 +227,8 @@ extension EventDecoder {
         let text: String?
         var integer: Int64?
         if let path = identity.path {
-            guard let value = scope.member(at: path), !route.values.isNull(value) else { return .null }
+            guard let value = scope.member(at: path), !scope.values.isNull(value) else { return .null }
+            if let found = self.identity(value, scope.logicalType(at: path), route.entity, route) { return found }
             integer = value.int64
             text = value.string ?? integer.map { String($0) }
         } else if identity.variable == .row {

@@ -11,13 +11,12 @@ extension EventDecoder {
             let split = splits[pending.index]
             var inner = scope
             inner.parent = model.entities[parent.entity].identity.type.text(of: parent.identity)
-            let schema = SchemaFields(pending.schema?.member("items"))
+            inner.schema = pending.schema?.member("items")
             var identities: [Value] = []
             func take(_ element: JSONValue) throws(DecodeError) {
                 inner.base = element
                 if let filter = split.filter, !filter.holds(for: element) { return }
-                let identity = try decode(
-                    inner, split, schema, circumstances, of: parent.identity, into: &operations)
+                let identity = try decode(inner, split, circumstances, of: parent.identity, into: &operations)
                 identities.append(identity)
             }
             let value = pending.array
@@ -74,11 +73,12 @@ extension EventDecoder {
 
     /// Makes the object of one element, and returns its identity.
     private func decode(
-        _ scope: RouteScope, _ split: RouteSplit, _ schema: SchemaFields?,
-        _ circumstances: ObjectDecoder.Circumstances, of parent: Value, into operations: inout [ObjectOperation]
+        _ scope: RouteScope, _ split: RouteSplit, _ circumstances: ObjectDecoder.Circumstances, of parent: Value,
+        into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> Value {
         let row = ObjectDecoder.Row(
-            entity: split.entity, kind: .upsert, circumstances: circumstances, table: split.table, schema: schema)
+            entity: split.entity, kind: .upsert, circumstances: circumstances, table: split.table,
+            schema: SchemaFields(scope.schema))
         var operation = ObjectOperation(.upsert, entity: split.entity.index, identity: .null)
         operation.time = circumstances.time
         var inner: [ObjectDecoder.PendingSplit] = []

@@ -11,7 +11,8 @@ extension EventDecoder {
             if let path = field.expression.path {
                 guard let value = scope.member(at: path) else { continue }
                 try objects.assign(
-                    value, to: field.property, named: field.name, .plain, row, connect, &operation, into: &operations)
+                    value, to: field.property, named: field.name, scope.logicalType(at: path), row, connect, &operation,
+                    into: &operations)
                 continue
             }
             switch try field.expression.text(in: scope) {
@@ -94,9 +95,12 @@ extension EventDecoder {
         }
         if let path = edit.expression.path, let array = scope.member(at: path), array.kind == .array {
             try checkCount(array.count)
+            let schema = SchemaFields.schema(at: path, in: scope.schema)?.member("items")
             var identities: [Value] = []
             for element in array.elements {
-                guard case .text(let text) = try RouteScope.text(of: element, scope.values, path.text) else { continue }
+                guard case .text(let text) = try RouteScope.text(of: element, schema, scope.values, path.text) else {
+                    continue
+                }
                 identities.append(try identity(text))
             }
             return identities

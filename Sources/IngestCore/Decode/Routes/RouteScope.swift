@@ -12,6 +12,7 @@ struct RouteScope {
     var former: JSONValue?
     /// The schema of what stands where paths begin, where the record brings one.
     var schema: JSONValue?
+    private let rootSchema: JSONValue?
     let keys: RecordKeys
     /// Tells which texts of the record stand for null.
     let values: ValueDecoding
@@ -32,6 +33,7 @@ struct RouteScope {
         self.root = root
         base = root
         self.schema = schema
+        rootSchema = schema
         self.keys = keys
         self.values = values
         self.leavesOutUnavailable = leavesOutUnavailable
@@ -40,6 +42,11 @@ struct RouteScope {
     /// Follows a path from where paths begin.
     func member(at path: RecordPath) -> JSONValue? {
         present(former?.member(at: path, nulls: values) ?? base.member(at: path, nulls: values))
+    }
+
+    /// Returns what the schema says of the value at a path from where paths begin.
+    func logicalType(at path: RecordPath) -> LogicalType {
+        schema == nil ? .plain : SchemaFields.schema(at: path, in: schema).map { LogicalType($0) } ?? .plain
     }
 
     /// Returns a value, or nil where it is a mark of one that the record does not have.
@@ -73,10 +80,11 @@ final class RecordKeys {
         // A key that is a JSON text means its content.
         if !path.isEmpty || key.first == UInt8(ascii: "\"") {
             if let root = try? parser.parse(key).root {
-                let payload = EventDecoder.unwrapped(root).payload
+                let (payload, schema) = EventDecoder.unwrapped(root)
                 guard let value = payload.member(at: path, nulls: values) else { return .absent }
                 return try RouteScope.text(
-                    of: value, path.isEmpty ? ValueDecoding() : values, path.isEmpty ? "$key" : "$key.\(path.text)")
+                    of: value, SchemaFields.schema(at: path, in: schema), path.isEmpty ? ValueDecoding() : values,
+                    path.isEmpty ? "$key" : "$key.\(path.text)")
             }
             if !path.isEmpty { return .absent }
         }
@@ -90,11 +98,14 @@ final class RecordKeys {
 extension RouteScope {
     /// The text that a value stands for in an expression.
     ///
-    /// - Parameter values: tells which texts stand for null.
+    /// - Parameters:
+    ///   - schema: the value's schema, where the record brings one.
+    ///   - values: tells which texts stand for null.
     static func text(
-        of json: JSONValue, _ values: ValueDecoding, _ name: @autoclosure () -> String
+        of json: JSONValue, _ schema: JSONValue?, _ values: ValueDecoding, _ name: @autoclosure () -> String
     ) throws(DecodeError) -> RouteExpression.Result {
         if values.isNull(json) { return .null }
+        if let schema, let text = ConnectValues.text(json, LogicalType(schema)) { return .text(text) }
         switch json.kind {
         case .null: return .null
         case .string: return .text(json.string ?? "")
@@ -125,10 +136,10 @@ extension RouteScope {
         case .row: return .text(String(rowNumber))
         case .record(let path):
             guard let value = present(root.member(at: path, nulls: values)) else { return .absent }
-            return try Self.text(of: value, values, path.text)
+            return try Self.text(of: value, SchemaFields.schema(at: path, in: rootSchema), values, path.text)
         case .parent: return .text(parent)
         case .name: return name.map { .text(JSONValue.text($0)) } ?? .absent
-        case .value: return try Self.text(of: base, values, "$value")
+        case .value: return try Self.text(of: base, schema, values, "$value")
         }
     }
 
@@ -160,7 +171,8 @@ extension RouteExpression {
         case .text(let text): return .text(text)
         case .path(let path):
             guard let value = scope.member(at: path) else { return .absent }
-            return try RouteScope.text(of: value, scope.values, path.text)
+            let schema = SchemaFields.schema(at: path, in: scope.schema)
+            return try RouteScope.text(of: value, schema, scope.values, path.text)
         case .variable(let variable): return try scope.text(of: variable)
         }
     }

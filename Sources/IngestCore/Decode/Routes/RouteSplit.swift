@@ -109,7 +109,8 @@ struct RouteSplit {
         let text: String
         if let path = identity.path {
             guard let value = scope.member(at: path), !scope.values.isNull(value) else { return .null }
-            guard let written = value.string ?? RouteConfiguration.ValueForm.text(ofNumber: value) else {
+            let stated = ConnectValues.text(value, scope.logicalType(at: path))
+            guard let written = stated ?? value.string ?? RouteConfiguration.ValueForm.text(ofNumber: value) else {
                 throw wrongIdentity
             }
             text = written

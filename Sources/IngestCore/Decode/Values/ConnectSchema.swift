@@ -77,11 +77,20 @@ struct SchemaFields {
         return byName?[String(decoding: name, as: UTF8.self)]
     }
 
+    /// Returns the schema at a path that begins at a struct, or nil where there is none.
+    static func schema(at path: RecordPath, in schema: JSONValue?) -> JSONValue? {
+        var schema = schema
+        for step in path.steps {
+            switch step {
+            case .key(let name): schema = Self.schema(of: name, in: schema)
+            case .index: schema = schema?.member("items")
+            }
+        }
+        return schema
+    }
+
     /// Returns the schema of a field, apart from the order.
-    static func schema(of name: StaticString, in schema: JSONValue?) -> JSONValue? {
-        guard let list = schema?.member("fields") else { return nil }
-        let wanted = "\(name)"
-        for element in list.elements where element.member("field")?.string == wanted { return element }
-        return nil
+    static func schema(of name: some Collection<UInt8>, in schema: JSONValue?) -> JSONValue? {
+        schema?.member("fields")?.elements.first { $0.member("field")?.utf8?.elementsEqual(name) ?? false }
     }
 }

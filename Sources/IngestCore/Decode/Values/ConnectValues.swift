@@ -27,16 +27,23 @@ struct ConnectValues {
             if type == .date { return nil }
             guard type == .string else { return values.value(json, for: type) }
             return json.int64.flatMap(unit.timeOfDay).map { .text($0) }
-        case .decimal(let scale):
-            guard let text = json.string else { return values.value(json, for: type) }
-            if type == .binary { return values.value(json, for: type) }
-            return Self.decimal(text, scale: scale).flatMap { Self.number($0, for: type) }
-        case .scaledDecimal:
-            guard let text = json.member("value")?.string, let scale = json.member("scale")?.int64 else {
-                return values.value(json, for: type)
-            }
-            return Int(exactly: scale).flatMap { Self.decimal(text, scale: $0) }.flatMap { Self.number($0, for: type) }
+        case .decimal where json.kind == .string && type != .binary, .scaledDecimal where json.member("scale") != nil:
+            return Self.text(json, logical).flatMap { Self.number($0, for: type) }
+        case .decimal, .scaledDecimal: return values.value(json, for: type)
         case .json: return type == .transformable ? parsed(json) : values.value(json, for: type)
+        }
+    }
+
+    /// Returns the text that a value stands for in an expression, or nil where its schema says no more than JSON.
+    static func text(_ json: JSONValue, _ logical: LogicalType) -> String? {
+        switch logical {
+        case .plain, .instantText, .json: return nil
+        case .instant(let unit): return json.int64.flatMap(unit.microseconds).map { Timestamp.text($0) }
+        case .timeOfDay(let unit): return json.int64.flatMap(unit.timeOfDay)
+        case .decimal(let scale): return json.string.flatMap { decimal($0, scale: scale) }
+        case .scaledDecimal:
+            guard let text = json.member("value")?.string, let scale = json.member("scale")?.int64 else { return nil }
+            return Int(exactly: scale).flatMap { decimal(text, scale: $0) }
         }
     }
 
