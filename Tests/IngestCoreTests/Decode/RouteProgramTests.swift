@@ -59,6 +59,13 @@ import Testing
         #expect(decoder.failure(TestRecord("{}"))?.code == "decode.identity")
     }
 
+    @Test func `a key that is no text is null for the program`() throws {
+        let decoder = try decoder("{type: \"workOrder.upserted\", data: {id: .id, name: $key}}")
+        var record = TestRecord("{\"id\":\"w1\"}")
+        record.key = [0xFF, 0xFE, 0, 7]
+        #expect(try decoder.shown(record) == ["upsert WorkOrder w1 name=null"])
+    }
+
     @Test func `a record without a value is null for the program`() throws {
         let decoder = try decoder(
             "if . == null then {type: \"workOrder.deleted\", subject: $key} else {type: \"workOrder.upserted\", data: .} end"

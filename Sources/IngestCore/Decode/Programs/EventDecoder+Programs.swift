@@ -20,7 +20,8 @@ extension EventDecoder {
     /// Whole numbers that a double does not hold are texts in it.
     private func input(_ value: JSONValue?, _ record: SourceRecord) throws(DecodeError) -> [UInt8] {
         var output = Array("[".utf8)
-        if case .text(let key) = try keys.text(record.key, at: .root) {
+        // A key that is no text, such as a number in eight bytes, is null.
+        if case .text(let key)? = try? keys.text(record.key, at: .root) {
             output += JSONText.string(key).utf8
         } else {
             output += "null".utf8
