@@ -88,7 +88,7 @@ extension EventDecoder {
         let row = ObjectDecoder.Row(
             entity: entity, kind: change.kind == .delete ? .delete : route?.verb ?? .upsert,
             circumstances: circumstances,
-            table: route?.properties ?? columns[entity.index], schema: SchemaFields(change.schema))
+            table: route?.properties ?? objects.columns[entity.index], schema: SchemaFields(change.schema))
         if let route {
             let scope = scope(envelope.record, root: fields, schema: change.schema)
             let identity = try routedIdentity(route, scope, nil)
@@ -101,7 +101,7 @@ extension EventDecoder {
         }
         var event = ChangeSet([])
         var (operation, _) = try objects.read(fields, row, connect: connect, into: &event.operations)
-        try objects.finish(&operation, entity: entity, circumstances)
+        try objects.finish(&operation, circumstances)
         event.operations.append(operation)
         try deleteFormer(change, row, nil, envelope, of: &event)
         return event
@@ -126,7 +126,7 @@ extension EventDecoder {
             complete(&operation, route, &nested)
         }
         if operation.identity.isNull || operation.identity == own.identity { return }
-        try objects.finish(&operation, entity: row.entity, row.circumstances)
+        try objects.finish(&operation, row.circumstances)
         event.operations.insert(operation, at: 0)
     }
 
@@ -151,11 +151,11 @@ extension EventDecoder {
         }
         let identity =
             if let expressed { expressed } else {
-                try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
+                try keyIdentity(key, entity, route, route?.properties ?? objects.columns[entity.index])
             }
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
-        try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
+        try objects.finish(&operation, ObjectDecoder.Circumstances(time: change.time))
         return ChangeSet(operation)
     }
 

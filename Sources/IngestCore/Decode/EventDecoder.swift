@@ -30,8 +30,6 @@ public final class EventDecoder {
     let values: ValueDecoding
     /// Counts what routes find, for samples.
     var usage: RouteUsage?
-    /// How rows are read that no route takes, one for each entity; empty for other formats.
-    let columns: [ObjectDecoder.PropertyTable]
     var types: EventTypeResolver
     var tables: TableResolver
     /// Why the last record's event has no operations, or nil where it has some.
@@ -83,8 +81,7 @@ public final class EventDecoder {
         keys = try RecordKeys(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         connect = try ConnectValues(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
-        objects = ObjectDecoder(model: model)
-        columns = takesColumns ? model.entities.map { ObjectDecoder.columnTable($0) } : []
+        objects = ObjectDecoder(model: model, takesColumns: takesColumns)
         types = EventTypeResolver(model)
         tables = TableResolver(model)
     }

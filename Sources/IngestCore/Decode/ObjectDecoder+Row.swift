@@ -3,7 +3,8 @@ import ObjectGraph
 extension ObjectDecoder {
     /// Describes a flat object before it is read: the row of a table, or a record that a route takes.
     struct Row {
-        let entity: Entity
+        /// The entity of the object, or one above it that the object's own `_entity` lies below.
+        var entity: Entity
         var kind: ObjectOperation.Kind
         var circumstances: Circumstances
         let table: PropertyTable
@@ -26,6 +27,8 @@ extension ObjectDecoder {
             throw DecodeError(code: "decode.type", "The data of a \(row.entity.name) has to be a JSON object")
         }
         var row = row
+        let expected = row.entity
+        row.entity = try ownEntity(json, expected)
         var operation = ObjectOperation(row.kind, entity: row.entity.index, identity: .null)
         operation.time = row.circumstances.time
         var splits: [PendingSplit] = []
@@ -38,7 +41,8 @@ extension ObjectDecoder {
                 }
                 continue
             }
-            guard let property = row.table.properties[utf8: key] else {
+            let own = row.table.properties[utf8: key] ?? property(key, of: row.entity, below: expected, in: columns)
+            guard let property = own else {
                 if row.table.ignoresUnknown || row.kind == .delete { continue }
                 throw unknown(JSONValue.text(key), row.entity)
             }

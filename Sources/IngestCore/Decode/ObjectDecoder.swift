@@ -4,6 +4,8 @@ import ObjectGraph
 struct ObjectDecoder {
     let model: ObjectModel
     private let tables: [PropertyTable]
+    /// How rows are read that no route takes, one for each entity; those of objects where records hold no rows.
+    let columns: [PropertyTable]
 
     /// The meaning of a key of an event's data.
     enum Property: Equatable {
@@ -53,9 +55,10 @@ struct ObjectDecoder {
         var leavesOutUnavailable = false
     }
 
-    init(model: ObjectModel) {
+    init(model: ObjectModel, takesColumns: Bool) {
         self.model = model
         tables = model.entities.map { Self.table($0) }
+        columns = takesColumns ? model.entities.map { Self.columnTable($0) } : tables
     }
 
     static func table(
@@ -100,10 +103,12 @@ struct ObjectDecoder {
         var operation = ObjectOperation(kind, entity: entity.index, identity: identity)
         operation.time = circumstances.time
         if kind == .upsert { operation.reserve(members: json.count, of: entity) }
-        let properties = (entity === named ? table ?? tables[entity.index] : tables[entity.index]).properties
+        let properties = (table ?? tables[named.index]).properties
         for (key, value) in json.members {
-            if named.sharesTable, UnsafeRawBufferPointer(key).hasSameBytes(as: Self.entityMember) { continue }
-            guard let property = properties[utf8: key] else { throw unknown(JSONValue.text(key), entity) }
+            guard let property = properties[utf8: key] ?? self.property(key, of: entity, below: named, in: tables)
+            else {
+                throw unknown(JSONValue.text(key), entity)
+            }
             switch property {
             case .ignored: continue
             case .identity:
@@ -124,7 +129,7 @@ struct ObjectDecoder {
                 operation.relationships.append(.init(relationship: index, change: change))
             }
         }
-        try finish(&operation, entity: entity, circumstances)
+        try finish(&operation, circumstances)
         operations.append(operation)
         return operations[operations.endIndex - 1].identity
     }
@@ -133,8 +138,19 @@ struct ObjectDecoder {
     private static let entityMember: StaticString = "_entity"
     private static let entityMemberName = "\(entityMember)"
 
+    /// Returns the meaning of a key for an object that may name its entity, where the expected entity knows none.
+    ///
+    /// The slots of a hierarchy are the same for all its entities.
+    func property(
+        _ key: UnsafeBufferPointer<UInt8>, of entity: Entity, below expected: Entity, in tables: [PropertyTable]
+    ) -> Property? {
+        guard expected.sharesTable else { return nil }
+        if UnsafeRawBufferPointer(key).hasSameBytes(as: Self.entityMember) { return .ignored }
+        return entity === expected ? nil : tables[entity.index].properties[utf8: key]
+    }
+
     /// Returns the entity that an object names as its own, which has to be the expected one or below it.
-    private func ownEntity(_ json: JSONValue, _ expected: Entity) throws(DecodeError) -> Entity {
+    func ownEntity(_ json: JSONValue, _ expected: Entity) throws(DecodeError) -> Entity {
         guard expected.sharesTable, let member = json.member(Self.entityMember),
             expected.attribute(named: Self.entityMemberName) == nil,
             expected.relationship(named: Self.entityMemberName) == nil
@@ -149,9 +165,8 @@ struct ObjectDecoder {
     }
 
     /// Checks that the identity is there, and lets the event's time stand in for a version.
-    func finish(
-        _ operation: inout ObjectOperation, entity: Entity, _ circumstances: Circumstances
-    ) throws(DecodeError) {
+    func finish(_ operation: inout ObjectOperation, _ circumstances: Circumstances) throws(DecodeError) {
+        let entity = model.entities[operation.entity]
         if operation.identity.isNull {
             throw DecodeError(
                 code: "decode.missing_identity",

@@ -140,7 +140,7 @@ struct CloudEventsFormat: RecordFormat {
         else { return nil }
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = envelope.time
-        try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
+        try decoder.objects.finish(&operation, ObjectDecoder.Circumstances(time: envelope.time))
         return ChangeSet(operation)
     }
 

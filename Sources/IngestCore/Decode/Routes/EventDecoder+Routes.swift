@@ -173,7 +173,7 @@ extension EventDecoder {
         if operation.identity.isNull { operation.identity = identity }
         try setFields(route.made, row, fields, &operation, into: &event.operations)
         complete(&operation, route, &event.operations)
-        try objects.finish(&operation, entity: row.entity, row.circumstances)
+        try objects.finish(&operation, row.circumstances)
         if operation.kind == .upsert, !route.splits.isEmpty {
             for index in route.splits.indices where !splits.contains(where: { $0.index == index }) {
                 let path = route.splits[index].path

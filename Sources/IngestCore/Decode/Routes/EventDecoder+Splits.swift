@@ -93,7 +93,7 @@ extension EventDecoder {
             operation.identity = try split.prefixed(text, parent: scope.parent)
         }
         split.made.complete(&operation)
-        try objects.finish(&operation, entity: split.entity, circumstances)
+        try objects.finish(&operation, circumstances)
         switch split.link {
         case .fromElement(let index): operation.relationships.append(.init(relationship: index, change: .one(parent)))
         case .manyFromElement(let index):

@@ -7,6 +7,8 @@ extension EventDecoder {
         _ values: RouteValues, _ row: ObjectDecoder.Row, _ scope: RouteScope, _ operation: inout ObjectOperation,
         into operations: inout [ObjectOperation]
     ) throws(DecodeError) {
+        var row = row
+        row.entity = model.entities[operation.entity]
         for field in values.fields {
             if let path = field.expression.path {
                 guard let value = scope.member(at: path) else { continue }
