@@ -172,6 +172,25 @@ import Testing
         #expect(error.description.contains("does not lead from Issue to User"))
     }
 
+    // MARK: Conditions
+
+    @Test(arguments: ["\"Issue Title\" = 'T'", "NOT 1 = 1", "'a' IN {'a', 'b'}", "title = 'T' AND 2 BETWEEN {1, 3}"])
+    func `a comparison without a field is refused with the spelling of quoted keys`(condition: String) throws {
+        let error = try #require(caught(RouteError.self) { try decoder { $0.filter = condition } })
+        #expect(error.message.contains(#"quoted key: ."Order Id" = 5"#), "\(error.message)")
+    }
+
+    @Test(arguments: [
+        #"."Issue Title" = "T""#, #"(."Issue Title"='T')"#, #"NOT ."Issue Title" != 'T'"#, #"'T' = ."Issue Title""#,
+        #"."Issue Title" IN {'S', 'T'} AND ."all parts"."of it"[1] = 2"#,
+    ])
+    func `a condition begins a quoted key with a dot`(condition: String) throws {
+        let decoder = try decoder { ($0.filter, $0.ignore) = (condition, ["*"]) }
+        let record = #"{"id":"i1","Issue Title":"T","all parts":{"of it":[1,2]}}"#
+        #expect(try decoder.shown(record) == ["upsert Issue i1"])
+        #expect(try decoder.shown(record.replacing("\"T\"", with: "\"U\"")).isEmpty)
+    }
+
     // MARK: Samples
 
     @Test func `a sample counts in how many records each part was found`() throws {

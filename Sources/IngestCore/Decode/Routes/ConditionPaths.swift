@@ -1,6 +1,7 @@
 /// Takes paths with quoted keys, indexes and hyphens out of a condition, whose language knows plain names only.
 ///
-/// Each becomes a name of its own: `content."m.relates_to".event_id = 'x'` is read as `path_0_ = 'x'`.
+/// Each becomes a name of its own: `content."m.relates_to".event_id = 'x'` is read as `path_0_ = 'x'`. A text in double
+/// quotes is a value there, so a path that begins with a quoted key has a dot before it: `."Order Id" = 5`.
 struct ConditionPaths {
     /// The condition with plain names.
     private(set) var text = ""
@@ -16,7 +17,7 @@ struct ConditionPaths {
                 let end = Self.endOfLiteral(bytes, position)
                 output += bytes[position..<end]
                 position = end
-            } else if Self.isLetter(byte) {
+            } else if Self.isLetter(byte) || bytes[position...].starts(with: Array(".\"".utf8)) {
                 let (end, isPlain) = Self.endOfPath(bytes, position)
                 if isPlain {
                     output += bytes[position..<end]

@@ -62,13 +62,19 @@ indirect enum RecordCondition: Sendable {
             }
             if comparison.relation == .matches { throw Self.unsupported("MATCHES") }
             if comparison.options.contains(.diacriticInsensitive) { throw Self.unsupported("[d]") }
+            let (left, right) = (try Self.side(comparison.left, paths), try Self.side(comparison.right, paths))
+            if case (.values, .values) = (left, right) { throw Self.constant }
             self = .comparison(
                 Comparison(
-                    left: try Self.side(comparison.left, paths), relation: comparison.relation,
-                    right: try Self.side(comparison.right, paths),
+                    left: left, relation: comparison.relation, right: right,
                     isCaseInsensitive: comparison.options.contains(.caseInsensitive)))
         }
     }
+
+    private static let constant = ConditionError(
+        description:
+            "A comparison names no field, and a text in double quotes is a value. Write a dot before a field's "
+            + "quoted key: .\"Order Id\" = 5")
 
     private static func unsupported(_ what: String) -> ConditionError {
         ConditionError(description: "\(what) is not for records. Compare one field with values")
