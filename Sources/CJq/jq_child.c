@@ -141,11 +141,17 @@ static void confine(unsigned long memory_bytes) {
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
 }
 
+// The timer ends with the record: a signal behind the answer would end the process while it holds the next one.
+static void answer_record(char mark, const char *text, size_t count) {
+    set_timer(0);
+    answer(mark, text, count);
+}
+
 static void run(jq_state *jq, const struct buffer *input, size_t output_bytes, struct buffer *output) {
     jv value = jv_parse_sized(input->bytes, (int)input->count);
     if (!jv_is_valid(jv_copy(value))) {
         jv_free(value);
-        return answer('p', NULL, 0);
+        return answer_record('p', NULL, 0);
     }
     jq_start(jq, value, 0);
     output->count = 0;
@@ -156,16 +162,16 @@ static void run(jq_state *jq, const struct buffer *input, size_t output_bytes, s
         if (output->count > 1) append(output, ",", 1);
         append(output, jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text)));
         jv_free(text);
-        if (output->count > output_bytes) return answer('l', NULL, 0);
+        if (output->count > output_bytes) return answer_record('l', NULL, 0);
     }
     if (!jv_invalid_has_msg(jv_copy(result))) {
         jv_free(result);
         append(output, "]", 1);
-        return answer('o', output->bytes, output->count);
+        return answer_record('o', output->bytes, output->count);
     }
     jv message = jv_invalid_get_msg(result);
     int is_text = jv_get_kind(message) == JV_KIND_STRING;
-    answer(
+    answer_record(
         'e', is_text ? jv_string_value(message) : NULL,
         is_text ? (size_t)jv_string_length_bytes(jv_copy(message)) : 0);
     jv_free(message);
@@ -194,7 +200,6 @@ _Noreturn void jq_child_run(int count, const char *const *arguments) {
         read_frame(&frame);
         set_timer(milliseconds);
         run(jq, &frame, output_bytes, &output);
-        set_timer(0);
         // The next record finds as much memory as this one found.
         if (output.capacity > 1 << 20 || frame.capacity > 1 << 20) {
             free(output.bytes);
