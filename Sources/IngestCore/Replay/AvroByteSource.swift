@@ -32,7 +32,9 @@ final class AvroByteSource: ByteSource {
     /// Reads the header.
     ///
     /// - Throws: `RecordFileError` where it is damaged, or names a codec or a schema that cannot be read.
-    init(_ source: any ByteSource, path: String, maximumRecordBytes: Int) throws(RecordFileError) {
+    init(
+        _ source: any ByteSource, path: String, maximumRecordBytes: Int, maximumDepth: Int
+    ) throws(RecordFileError) {
         self.path = path
         bytes = BufferedBytes(source, path: path)
         _ = try bytes.take(Self.magic.count)
@@ -58,6 +60,8 @@ final class AvroByteSource: ByteSource {
         var limits = AvroLimits()
         // A record that is too long is cut and becomes a dead letter; one that is far too long ends the reading.
         limits.jsonBytes = maximumRecordBytes * 2
+        // One that is too deep becomes a dead letter, too. A union is a level here, and none in JSON.
+        limits.depth = min(max(limits.depth, maximumDepth * 2), 1024)
         do throws(AvroError) {
             let schema = try AvroSchema(
                 json: String(decoding: metadata["avro.schema"] ?? [], as: UTF8.self), limits: limits)

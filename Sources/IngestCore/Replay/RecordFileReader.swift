@@ -41,11 +41,13 @@ public final class RecordFileReader {
     ///     and no comma means semicolons.
     ///   - quote: around CSV fields that hold delimiters.
     ///   - maximumRecordBytes: longer records are delivered cut to 64 KiB and marked; 64 bytes to 1 GiB.
+    ///   - maximumDepth: the levels of a record's JSON; a record of Avro that is far deeper ends the reading.
     ///   - bufferBytes: the memory to start with; it grows to the longest record.
     /// - Throws: where the file cannot be read, or its header row cannot be used.
     public init(
         path: String, format: RecordFileFormat? = nil, delimiter: CSVDelimiter? = nil,
-        quote: CSVQuote = .double, maximumRecordBytes: Int = 16 << 20, bufferBytes: Int = 256 << 10
+        quote: CSVQuote = .double, maximumRecordBytes: Int = 16 << 20, maximumDepth: Int = 64,
+        bufferBytes: Int = 256 << 10
     ) throws(RecordFileError) {
         self.path = path
         file = try FileByteSource(path: path)
@@ -55,7 +57,8 @@ public final class RecordFileReader {
         let source: any ByteSource
         var format = format
         if AvroByteSource.recognizes(try file.peek(4)) {
-            source = try AvroByteSource(file, path: path, maximumRecordBytes: maximumRecordBytes)
+            source = try AvroByteSource(
+                file, path: path, maximumRecordBytes: maximumRecordBytes, maximumDepth: maximumDepth)
             format = .jsonLines
         } else if GzipByteSource.recognizes(try file.peek(2)) {
             source = try GzipByteSource(file: file)

@@ -197,6 +197,6 @@ extension WorkerConfiguration {
     func reader(of path: String, _ mapping: FileConfiguration?) throws(RecordFileError) -> RecordFileReader {
         try RecordFileReader(
             path: path, delimiter: mapping?.delimiter, quote: mapping?.quote ?? .double,
-            maximumRecordBytes: limits.maxRecordBytes)
+            maximumRecordBytes: limits.maxRecordBytes, maximumDepth: limits.maxDepth)
     }
 }

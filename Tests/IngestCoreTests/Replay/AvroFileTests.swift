@@ -13,19 +13,19 @@ import Testing
         [UInt8](try Data(contentsOf: Self.folder.appending(path: "readings-\(codec).avro")))
     }
 
-    private func read(_ path: String, maximumRecordBytes: Int = 1 << 20) throws -> [String] {
+    private func read(_ path: String, maximumRecordBytes: Int = 1 << 20, depth: Int = 64) throws -> [String] {
         var lines: [String] = []
-        let reader = try RecordFileReader(path: path, maximumRecordBytes: maximumRecordBytes)
+        let reader = try RecordFileReader(path: path, maximumRecordBytes: maximumRecordBytes, maximumDepth: depth)
         while try reader.next({ lines.append(String(decoding: $0.value, as: UTF8.self)) }) {}
         return lines
     }
 
-    private func read(_ bytes: [UInt8]) throws -> [String] {
+    private func read(_ bytes: [UInt8], depth: Int = 64) throws -> [String] {
         try FileManager.default.createDirectory(at: workspace, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: workspace) }
         let file = workspace.appending(path: "any name")
         try Data(bytes).write(to: file)
-        return try read(file.path)
+        return try read(file.path, depth: depth)
     }
 
     @Test(arguments: ["null", "deflate"])
@@ -73,6 +73,30 @@ import Testing
             }
         }
         #expect(faults > 50)
+    }
+
+    @Test func `a record may be as deep as the limit allows`() throws {
+        // A number of base 128, the lower digits first, doubled for its sign.
+        func number(_ value: Int) -> [UInt8] {
+            value < 64 ? [UInt8(value * 2)] : [UInt8(value * 2 % 128 + 128), UInt8(value * 2 / 128)]
+        }
+        func text(_ text: String) -> [UInt8] { number(text.utf8.count) + Array(text.utf8) }
+        let schema = #"{"type":"record","name":"N","fields":[{"name":"n","type":["null","N"]}]}"#
+        let mark = Array("0123456789abcdef".utf8)
+        // Each level of the JSON is a record and a union.
+        func file(levels: Int) -> [UInt8] {
+            let record = [UInt8](repeating: 2, count: levels - 1) + [0]
+            let parts: [[UInt8]] = [
+                AvroByteSource.magic, number(1), text("avro.schema"), text(schema), number(0), mark, number(1),
+                number(record.count), record, mark,
+            ]
+            return Array(parts.joined())
+        }
+        for (levels, depth) in [(60, 64), (100, 128)] {
+            let lines = try read(file(levels: levels), depth: depth)
+            #expect(lines.count == 1 && lines[0].filter { $0 == "{" }.count == levels)
+        }
+        #expect(throws: RecordFileError.self) { try read(file(levels: 100)) }
     }
 
     @Test func `a codec that is not supported is named`() throws {
