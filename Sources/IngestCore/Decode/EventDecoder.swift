@@ -18,7 +18,7 @@ public final class EventDecoder {
 
     let model: ObjectModel
     let format: any RecordFormat
-    let routes: [Route]
+    private(set) var routes: [Route]
     let parser: JSONParser
     let objects: ObjectDecoder
     let connect: ConnectValues
@@ -136,15 +136,16 @@ public final class EventDecoder {
 
     // MARK: CSV
 
-    /// Returns what reads the rows of a CSV file with these columns.
+    /// Returns what reads the rows of a CSV file with these columns. From then on, the routes take texts for all values.
     ///
     /// - Throws: ``RouteError`` where no route, or no column, fits.
     package func rowDecoder(columns: [String], path: String) throws -> RowDecoder {
-        guard let route = routes.first else {
+        if routes.isEmpty {
             throw RouteError(
                 message:
                     "Nothing says which entity the rows of \(path) are. Add an entry to 'files' whose route names it")
         }
-        return try RowDecoder(route: route, decoder: self, columns: columns, path: path)
+        routes = routes.map { $0.takingTexts() }
+        return try RowDecoder(self, columns: columns, path: path)
     }
 }

@@ -66,10 +66,9 @@ package final class ReplayEngine {
     ///   - restarts: forgets the position: every record is applied again, which changes nothing where nothing changed.
     /// - Throws: ``RecordFileError``, ``RouteError``, `StoreError`, ``IngestPipeline/Halt``.
     package func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
-        let mapping = mapping ?? configuration.fileMapping(for: path)
-        let reader = try configuration.reader(of: path, mapping)
+        let decoding = try FileDecoding(path: path, mapping: mapping, configuration, pipeline.writer.store.model)
+        let reader = decoding.reader
         let topic = Self.topic(path)
-        let decode = try decoder(for: reader, mapping)
         let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
         pipeline.begin(topic: topic, partition: 0, at: known?.nextOffset)
         let start = restarts ? 0 : startRecord(reader, known)
@@ -79,18 +78,16 @@ package final class ReplayEngine {
         var hasMore = true
         while hasMore, !isStopping() {
             hasMore = try reader.next { file in
-                let record = Self.record(file, topic: topic, isCSV: reader.format == .csv)
-                if reader.format != .csv, RecordLine.matches(file.value) {
-                    return try addLine(record, detail: detail)
-                }
+                let record = decoding.source(of: file)
+                if decoding.holdsRecord(file) { return try addLine(record, detail: detail) }
                 try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
-                    record throws(DecodeError) in try decode(file, record)
+                    record throws(DecodeError) in try decoding.decode(file, record)
                 }
             }
-            if reader.recordNumber & 0xff == 0, progress.isDue(at: now()) { onProgress(state(of: reader)) }
+            if reader.recordNumber & 0xff == 0, progress.isDue(at: now()) { onProgress(Progress(reader)) }
         }
         try pipeline.finish()
-        onProgress(state(of: reader))
+        onProgress(Progress(reader))
         return FileResult(path: path, records: reader.recordNumber - skipped, resumedAfter: skipped)
     }
 
@@ -120,11 +117,6 @@ package final class ReplayEngine {
         }
     }
 
-    private func state(of reader: RecordFileReader) -> Progress {
-        Progress(
-            path: reader.path, records: reader.recordNumber, bytesRead: reader.bytesRead, totalBytes: reader.totalBytes)
-    }
-
     /// The name under which the store keeps a file's position.
     static func topic(_ path: String) -> String {
         topicPrefix + (path == "-" ? "-" : URL(fileURLWithPath: path).standardizedFileURL.path)
@@ -148,55 +140,11 @@ package final class ReplayEngine {
         }
         return Int(known.nextOffset)
     }
-
-    // MARK: Records
-
-    private typealias Decode = (FileRecord, SourceRecord) throws(DecodeError) -> ChangeSet
-
-    private func decoder(for reader: RecordFileReader, _ mapping: FileConfiguration?) throws -> Decode {
-        let decoder = try configuration.decoder(
-            of: mapping, place: reader.path, model: pipeline.writer.store.model)
-        guard reader.format == .csv else { return { _, record throws(DecodeError) in try decoder.decode(record) } }
-        let rows = try decoder.rowDecoder(columns: reader.columns, path: reader.path)
-        return { file, record throws(DecodeError) in
-            if let fault = record.fault { throw fault }
-            return try rows.decode(file, record)
-        }
-    }
-
-    static func record(_ file: FileRecord, topic: String, isCSV: Bool) -> SourceRecord {
-        var record = SourceRecord(
-            place: RecordPlace(topic: topic, partition: 0, offset: Int64(file.number), line: file.line), key: nil,
-            value: file.value)
-        record.totalBytes = file.totalBytes
-        record.fault = file.fault.map { DecodeError(code: $0.code, $0.description) }
-        if isCSV, file.isOversize, record.fault == nil {
-            record.fault = DecodeError(
-                code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
-        }
-        return record
-    }
 }
 
-extension WorkerConfiguration {
-    /// Returns how the configuration says that a file is read: the first entry of `files` that its name matches.
-    ///
-    /// A pattern with folders is compared with as many folders before the name, and `*` stays within one.
-    func fileMapping(for path: String) -> FileConfiguration? {
-        let parts = URL(fileURLWithPath: path).standardizedFileURL.path.split(separator: "/")
-        return files.first { file in
-            let patterns = file.match.split(separator: "/")
-            guard patterns.count <= parts.count else { return false }
-            return zip(patterns, parts.suffix(patterns.count)).allSatisfy {
-                TextPatterns.matches(String($1), like: String($0))
-            }
-        }
-    }
-
-    /// Opens a file as its mapping says.
-    func reader(of path: String, _ mapping: FileConfiguration?) throws(RecordFileError) -> RecordFileReader {
-        try RecordFileReader(
-            path: path, delimiter: mapping?.delimiter, quote: mapping?.quote ?? .double,
-            maximumRecordBytes: limits.maxRecordBytes, maximumDepth: limits.maxDepth)
+extension ReplayEngine.Progress {
+    init(_ reader: RecordFileReader) {
+        (path, records) = (reader.path, reader.recordNumber)
+        (bytesRead, totalBytes) = (reader.bytesRead, reader.totalBytes)
     }
 }

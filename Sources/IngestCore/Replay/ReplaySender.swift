@@ -32,10 +32,8 @@ package final class ReplaySender {
     ///
     /// - Throws: ``RecordFileError``, ``RouteError``, `KafkaError`.
     package func send(path: String) throws -> Int {
-        let mapping = configuration.fileMapping(for: path)
-        let reader = try configuration.reader(of: path, mapping)
-        let decoder = try configuration.decoder(of: mapping, place: path, model: model)
-        let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
+        let decoding = try FileDecoding(path: path, configuration, model)
+        let reader = decoding.reader
         var progress = Recurrence(everySeconds: 0.1)
         var hasMore = true
         while hasMore {
@@ -48,44 +46,33 @@ package final class ReplaySender {
                             + "sent whole",
                         remedy: "Raise the limit, or take the record out")
                 }
-                if let rows {
-                    try send(file, rows, columns: reader.columns, path: path)
-                    return
-                }
-                if let record = try heldRecord(file, path: path) {
-                    return try enqueue(record, from: "\(path) line \(file.line)")
-                }
-                let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: false)
-                let event = try? decoder.decode(source)
-                let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](file.value))
+                let record =
+                    try heldRecord(file, decoding, path: path) ?? ownRecord(file, decoding, path: path)
                 try enqueue(record, from: "\(path) line \(file.line)")
             }
             if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
-                onProgress(
-                    ReplayEngine.Progress(
-                        path: path, records: reader.recordNumber, bytesRead: reader.bytesRead,
-                        totalBytes: reader.totalBytes))
+                onProgress(ReplayEngine.Progress(reader))
             }
         }
         try flush()
         return reader.recordNumber
     }
 
-    /// Sends a row of a CSV file as the JSON object of its columns. A row that is broken would lose some of them.
-    private func send(
-        _ file: FileRecord, _ rows: RowDecoder, columns: [String], path: String
-    ) throws {
+    /// Returns a record of the file: JSON as it stands, and a row as the JSON object of its columns. A row that is broken
+    /// would lose some of them.
+    private func ownRecord(_ file: FileRecord, _ decoding: FileDecoding, path: String) throws -> ProducerRecord {
         func halt(_ message: String) -> IngestPipeline.Halt {
             IngestPipeline.Halt(
                 location: "\(path) line \(file.line)", message: message,
                 remedy: "Correct the row, and send the file again")
         }
-        if let fault = file.fault { throw halt(fault.description) }
-        let json: String
-        do { json = try rows.json(file, columns: columns) } catch { throw halt(error.message) }
-        let event = try? rows.decode(file, ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: true))
-        let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](json.utf8))
-        try enqueue(record, from: "\(path) line \(file.line)")
+        var value = [UInt8](file.value)
+        if let rows = decoding.rows {
+            if let fault = file.fault { throw halt(fault.description) }
+            do { value = try rows.json(file) } catch { throw halt(error.message) }
+        }
+        let event = try? decoding.decode(file, decoding.source(of: file))
+        return ProducerRecord(topic: topic, key: event.flatMap(key), value: value)
     }
 
     /// Queues a record that stands at a place of a file.
@@ -101,8 +88,8 @@ package final class ReplaySender {
     }
 
     /// Returns the record that a line holds; nil of any other line, and of a line that lacks something.
-    private func heldRecord(_ file: FileRecord, path: String) throws -> ProducerRecord? {
-        guard file.fault == nil, RecordLine.matches(file.value),
+    private func heldRecord(_ file: FileRecord, _ decoding: FileDecoding, path: String) throws -> ProducerRecord? {
+        guard file.fault == nil, decoding.holdsRecord(file),
             let line = try? RecordLine(file.value, parser: lineParser)
         else { return nil }
         return try line.withRecord { record in

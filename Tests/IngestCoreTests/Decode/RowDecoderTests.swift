@@ -6,9 +6,15 @@ import Testing
 @Suite struct RowDecoderTests {
     /// Decodes the rows of a CSV text: each one's operations or the code of its failure.
     private func rows(_ text: String, _ change: (inout RouteConfiguration) -> Void = { _ in }) throws -> [[String]] {
+        try rows(text, routes: [route(change: change)])
+    }
+
+    private func rows(
+        _ text: String, routes: [RouteConfiguration], nullValues: [String] = []
+    ) throws -> [[String]] {
         let folder = TestFolder()
         let path = folder.write("rows.csv", text)
-        let (decoder, rows, reader) = try open(path, change)
+        let (decoder, rows, reader) = try open(path, routes, nullValues: nullValues)
         var shown: [[String]] = []
         while try reader.next({ record in
             do throws(DecodeError) {
@@ -21,15 +27,26 @@ import Testing
     }
 
     private func source(_ record: FileRecord) -> SourceRecord {
-        ReplayEngine.record(record, topic: "file:/data/rows.csv", isCSV: true)
+        var source = SourceRecord(
+            place: RecordPlace(
+                topic: "file:/data/rows.csv", partition: 0, offset: Int64(record.number), line: record.line),
+            key: nil, value: record.value)
+        source.fault = record.fault.map { DecodeError(code: $0.code, $0.description) }
+        return source
+    }
+
+    private func route(
+        _ entity: String = "WorkOrder", change: (inout RouteConfiguration) -> Void = { _ in }
+    ) -> RouteConfiguration {
+        var route = RouteConfiguration(entity: entity)
+        change(&route)
+        return route
     }
 
     private func open(
-        _ path: String, _ change: (inout RouteConfiguration) -> Void
+        _ path: String, _ routes: [RouteConfiguration], nullValues: [String] = []
     ) throws -> (decoder: TestDecoder, rows: RowDecoder, reader: RecordFileReader) {
-        var route = RouteConfiguration(entity: "WorkOrder")
-        change(&route)
-        let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
+        let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: routes, nullValues: nullValues)
         let reader = try RecordFileReader(path: path, format: .csv)
         return (decoder, try decoder.decoder.rowDecoder(columns: reader.columns, path: path), reader)
     }
@@ -90,20 +107,97 @@ import Testing
             found.map { $0[0] } == [
                 "upsert WorkOrder w1 happenedAt=1970-01-01T00:00:01Z", "decode.type", "decode.type",
             ])
-        #expect(found[1][1] == "The field 'happenedAt' has to be a number of milliseconds since 1970, not '2026-01-01'")
+        #expect(
+            found[1][1]
+                == "WorkOrder.happenedAt has to be a number of milliseconds since 1970, not this text: '2026-01-01'")
     }
 
     @Test(arguments: [
-        ("id,small\nw1,S3CRET\n", "decode.type", "'small'"), ("id,price\nw1,S3CRET\n", "decode.type", "'price'"),
-        ("id,owner\nw1,S3CRET\n", "decode.type", "'owner'"), ("id,name\n,S3CRET\n", "decode.missing_identity", "$row"),
-        ("id,name\nw1,S3CRET\u{0}\n", "json.utf8", "'name'"),
+        ("id,small\nw1,S3CRET\n", "decode.type", "WorkOrder.small"),
+        ("id,price\nw1,S3CRET\n", "decode.type", "WorkOrder.price"),
+        ("id,owner\nw1,S3CRET\n", "decode.identity", "owner names a Owner"),
+        ("id,name\n,S3CRET\n", "decode.missing_identity", "$row"),
+        ("id,name\nw1,S3CRET\u{0}\n", "decode.type", "WorkOrder.name"),
     ])
     func `says which field is wrong`(text: String, code: String, part: String) throws {
         let found = try #require(try rows(text).first)
         #expect(found[0] == code)
         #expect(found[1].contains(part), "\(found[1])")
-        #expect(found[1].contains("S3CRET") == (code == "decode.type"), "\(found[1])")
+        #expect(found[1].contains("S3CRET") == (code != "decode.missing_identity"), "\(found[1])")
     }
+
+    @Test func `a field that is no UTF-8 names its column`() throws {
+        let folder = TestFolder()
+        let path = folder.write("rows.csv", Array("id,name\nw1,".utf8) + [0xFF, 0x0A])
+        let (_, rows, reader) = try open(path, [route()])
+        _ = try reader.next { record in
+            let error = caught(DecodeError.self) { try rows.decode(record, source(record)) }
+            #expect(error?.code == "json.utf8" && error?.message.contains("'name'") == true)
+        }
+    }
+
+    // MARK: Several routes
+
+    @Test func `a route that drops rows says nothing of their types`() throws {
+        let drop = route("") { ($0.condition, $0.verb) = ("number > 5", .drop) }
+        let found = try rows("number,label\n7,a\n5,007\n", routes: [drop, route("Part")])
+        #expect(found == [[], ["upsert Part 5 label=007"]])
+    }
+
+    @Test func `a program gets the object of the columns as texts`() throws {
+        let program = route("") { $0.program = RouteProgram("{type: \"workOrder.upserted\", data: .}") }
+        #expect(try rows("id,name,notes\n007,2,\n", routes: [program]) == [["upsert WorkOrder 007 name=2"]])
+        let folder = TestFolder()
+        let path = folder.write("rows.csv", "id,small\n007,5\n")
+        let (_, rows, reader) = try open(path, [program])
+        _ = try reader.next { record in
+            let json = String(decoding: try rows.json(record), as: UTF8.self)
+            #expect(json == #"{"id":"007","small":"5"}"#)
+        }
+    }
+
+    @Test func `routes of several entities read a column as each needs it`() throws {
+        let parts = route("Part") {
+            ($0.condition, $0.aliases) = ("kind = 'part'", ["id": "number", "size": "label"])
+            $0.ignore = ["kind"]
+        }
+        let orders = route { ($0.aliases, $0.ignore) = (["size": "small"], ["kind"]) }
+        #expect(
+            try rows("kind,id,size\npart,3,007\norder,004,007\norder,w5,\"\"\n", routes: [parts, orders]) == [
+                ["upsert Part 3 label=007"], ["upsert WorkOrder 004 small=7"], ["upsert WorkOrder w5 small=null"],
+            ])
+        #expect(try rows("kind,id,nme\norder,w1,x\n", routes: [parts, orders])[0][0] == "decode.unknown_property")
+    }
+
+    @Test func `a row goes to the route of its type, topic and headers`() throws {
+        var deletion = route { ($0.type, $0.typeField, $0.verb) = ("gone", "state", .delete) }
+        let rest = route { $0.ignore = ["state"] }
+        let text = "id,state,name\nw1,gone,a\nw2,new,b\n"
+        let expected = [["delete WorkOrder w1"], ["upsert WorkOrder w2 name=b"]]
+        #expect(try rows(text, routes: [deletion, rest]) == expected)
+        #expect(
+            try rows("id,kind\nw1,workOrder.deleted\n") { $0.typeField = "kind" } == [["delete WorkOrder w1"]])
+        deletion.type = nil
+        for change in [{ $0.topic = "orders" }, { $0.headers = ["a": "b"] }] as [(inout RouteConfiguration) -> Void] {
+            var other = deletion
+            change(&other)
+            #expect(try rows(text, routes: [other, rest]).map { $0[0].prefix(6) } == ["upsert", "upsert"])
+        }
+    }
+
+    @Test func `a column that identifies is a property too`() throws {
+        #expect(try rows("name\na\n") { $0.identity = .field("name") } == [["upsert WorkOrder a name=a"]])
+    }
+
+    @Test func `a number may stand for null`() throws {
+        let filtered = route { $0.condition = "name = 'a'" }
+        #expect(
+            try rows("id,name,small\nw1,a,-1\n", routes: [filtered], nullValues: ["-1"]) == [
+                ["upsert WorkOrder w1 name=a small=null"]
+            ])
+    }
+
+    // MARK: Columns
 
     @Test(arguments: [
         ("id,nme\n", "'nme' of rows is no property of WorkOrder. Did you mean 'name'?"),
@@ -150,10 +244,11 @@ import Testing
 
     private func expectSameMeaning(_ text: String, _ change: (inout RouteConfiguration) -> Void) throws {
         let folder = TestFolder()
-        let (decoder, rows, reader) = try open(folder.write("rows.csv", text), change)
+        let (decoder, rows, reader) = try open(folder.write("rows.csv", text), [route(change: change)])
+        let topic = try TestDecoder(decoder.model, format: .json, routes: [route(change: change)])
         while try reader.next({ record in
-            let json = try rows.json(record, columns: reader.columns)
-            let (sent, read) = (try decoder.shown(json), decoder.model.shown(try rows.decode(record, source(record))))
+            let json = String(decoding: try rows.json(record), as: UTF8.self)
+            let (sent, read) = (try topic.shown(json), decoder.model.shown(try rows.decode(record, source(record))))
             #expect(sent == read, "\(json)")
         }) {}
         #expect(reader.recordNumber > 0)

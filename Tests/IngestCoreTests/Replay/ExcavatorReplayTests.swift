@@ -48,7 +48,7 @@ import Testing
         #expect(result.records == 5485)
         let letters = try fixture.deadLetters()
         #expect(letters.map(\.offset) == [3453])
-        #expect(letters.first?.code == "decode.type" && letters.first?.reason.contains("'Cost'") == true)
+        #expect(letters.first?.code == "decode.type" && letters.first?.reason.contains("WorkOrder.Cost") == true)
         #expect(try fixture.identities("WorkOrder").count == 5484)
 
         let assets = try fixture.store.read { try $0.fetch(FetchRequest("Asset")) }

@@ -58,18 +58,15 @@ package final class RecordSample {
     ///   - body: called for each record with its number and line.
     /// - Throws: ``RecordFileError``, ``RouteError``.
     package func read(path: String, topic: String?, _ body: (RecordPlace, Outcome) -> Void) throws -> Counts {
-        let mapping = configuration.fileMapping(for: path)
-        let reader = try configuration.reader(of: path, mapping)
-        let decoder = try decoder(path: path, topic: topic)
+        let decoding = try FileDecoding(path: path, topic: topic, configuration, model)
+        let decoder = decoding.decoder
         (met, rules) = (SampleRoutes(), SampleRules(model))
         if let topic { decoders.keep(decoder, of: topic) }
-        if reader.format == .csv { met.watch(decoder) }
-        let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
-        let name = topic ?? ReplayEngine.topic(path)
+        if decoding.rows != nil { met.watch(decoder) }
         var counts = Counts()
-        while try reader.next({ file in
-            let record = ReplayEngine.record(file, topic: name, isCSV: rows != nil)
-            let outcome = try outcome(of: record, file, decoder, rows)
+        while try decoding.reader.next({ file in
+            let record = decoding.source(of: file)
+            let outcome = try outcome(of: record, file, decoding)
             switch outcome {
             case .event: counts.events += 1
             case .skipped: counts.filtered += 1
@@ -81,34 +78,19 @@ package final class RecordSample {
         return counts
     }
 
-    private func decoder(path: String, topic: String?) throws -> EventDecoder {
-        guard let topic else {
-            return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
-        }
-        guard let found = configuration.topics.first(where: { $0.name == topic }) else {
-            let known = configuration.topics.map(\.name).joined(separator: ", ")
-            throw RouteError(message: "The topic '\(topic)' is not configured. The topics are: \(known)")
-        }
-        return try configuration.decoder(of: found, model: model, registry: SchemaRegistry(configuration))
-    }
-
     private func outcome(
-        of record: SourceRecord, _ file: FileRecord, _ decoder: EventDecoder, _ rows: RowDecoder?
+        of record: SourceRecord, _ file: FileRecord, _ decoding: FileDecoding
     ) throws -> Outcome {
         do {
-            if let rows {
-                if let fault = record.fault { throw fault }
-                return try outcome(decoder) { () throws(DecodeError) in try rows.decode(file, record) }
+            guard record.fault == nil, decoding.holdsRecord(file) else {
+                return try outcome(decoding.decoder) { () throws(DecodeError) in try decoding.decode(file, record) }
             }
-            if record.fault == nil, RecordLine.matches(file.value) {
-                let line = try RecordLine(file.value, parser: lineParser)
-                try decoders.checkRoutes(of: line.topic)
-                let own = try decoders.decoder(of: line.topic)
-                return try line.withRecord { record throws(DecodeError) in
-                    try outcome(own) { () throws(DecodeError) in try own.decode(record) }
-                }
+            let line = try RecordLine(file.value, parser: lineParser)
+            try decoders.checkRoutes(of: line.topic)
+            let own = try decoders.decoder(of: line.topic)
+            return try line.withRecord { record throws(DecodeError) in
+                try outcome(own) { () throws(DecodeError) in try own.decode(record) }
             }
-            return try outcome(decoder) { () throws(DecodeError) in try decoder.decode(record) }
         } catch let error as DecodeError {
             return .failed(error)
         }

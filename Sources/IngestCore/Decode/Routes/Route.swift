@@ -35,7 +35,8 @@ struct Route {
     let properties: ObjectDecoder.PropertyTable
     let made: RouteValues
     let splits: [RouteSplit]
-    let values: ValueDecoding
+    /// How values are read.
+    private(set) var values: ValueDecoding
     /// Routes that make further objects of the record.
     private(set) var also: [Route]
     /// The place among all routes of a decoder, those of `also` behind their own.
@@ -151,6 +152,14 @@ struct Route {
         table.ignoresUnknown = ignoresUnknown
         if takesColumns { table.addColumns(entity) }
         return table
+    }
+
+    /// Returns the route for rows of a CSV file, whose fields are texts.
+    func takingTexts() -> Route {
+        var route = self
+        route.values.takesTexts = true
+        route.also = also.map { $0.takingTexts() }
+        return route
     }
 
     /// Numbers routes in their order.

@@ -8,6 +8,8 @@ struct ValueDecoding {
     var rules: ValueRules?
     /// Whether a text of digits may stand where a whole number is wanted, as programs hand on what a double does not hold.
     var takesIntegerTexts = false
+    /// Whether a text may stand for each type, as in the fields of a CSV file; an empty one is null.
+    var takesTexts = false
 
     /// Tells whether a value is null, or a text that stands for it.
     func isNull(_ json: JSONValue) -> Bool {
@@ -30,6 +32,7 @@ struct ValueDecoding {
 
     private func value(utf8 bytes: UnsafeBufferPointer<UInt8>, for type: AttributeType) -> Value? {
         if let rules, rules.isNull(bytes) { return .null }
+        if takesTexts, type != .string, bytes.isEmpty { return .null }
         switch type {
         case .string, .uri:
             // NUL ends a text for most readers of a store.
@@ -39,10 +42,11 @@ struct ValueDecoding {
         case .uuid: return UUIDText.bytes(utf8: bytes).map { .blob($0) }
         case .decimal: return DecimalText.canonical(JSONValue.text(bytes)).map { .text($0) }
         case .binary: return Base64Text.bytes(JSONValue.text(bytes)).map { .blob($0) }
-        case .transformable: return .text(JSONText.string(JSONValue.text(bytes)))
-        case .integer16, .integer32, .integer64, .double, .float:
-            return takesIntegerTexts ? Int64(JSONValue.text(bytes)).flatMap { type.value(fromInteger: $0) } : nil
-        case .boolean: return nil
+        case .transformable where !takesTexts: return .text(JSONText.string(JSONValue.text(bytes)))
+        case .transformable, .integer16, .integer32, .integer64, .double, .float, .boolean:
+            if takesTexts { return type.value(fromText: JSONValue.text(bytes)) }
+            guard takesIntegerTexts, type != .boolean else { return nil }
+            return Int64(JSONValue.text(bytes)).flatMap { type.value(fromInteger: $0) }
         }
     }
 
