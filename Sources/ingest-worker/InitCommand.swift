@@ -139,8 +139,10 @@ struct InitCommand: ParsableCommand {
             for relationship in entity.relationships where relationship.column != nil {
                 Console.print("  \(relationship.name) → \(relationship.destination): \(relationship.reason)")
             }
-            for (fault, count) in entity.profile.faults.sorted(by: { $0.key < $1.key }) {
-                Console.print("  look at: broken (\(fault)): \(counted(count, "record")); dead letters follow")
+            for (fault, passed) in entity.profile.faults.sorted(by: { $0.key < $1.key }) {
+                let place = passed.firstLine.map { ", first at line \($0)" } ?? ""
+                Console.print(
+                    "  look at: broken (\(fault)\(place)): \(counted(passed.count, "record")); dead letters follow")
             }
         }
         for warning in model.warnings { Console.print("  look at: \(warning)") }

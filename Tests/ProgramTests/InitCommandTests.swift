@@ -137,6 +137,26 @@ import Testing
         #expect(made.output.contains("copied 1 record of mixed") && made.output.contains("no JSON objects: 1 record"))
     }
 
+    @Test func `deletions count towards the records of a sample`() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("states", partitions: 1)
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for number in 0..<6 {
+            let value = number == 0 ? [UInt8](#"{"id":"s0"}"#.utf8) : nil
+            try producer.enqueue(
+                ProducerRecord(topic: "states", partition: 0, key: [UInt8]("s\(number)".utf8), value: value))
+        }
+        try producer.flush(timeoutMilliseconds: 10_000)
+        let made = try Program.run([
+            "init", "--topic", "states", "--sample-records", "3", "--folder", folder, "--set",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)",
+        ])
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.output.contains("copied 1 record") && made.output.contains("without a value: 2 records"))
+        #expect(made.output.contains("the topic has more"), "\(made.output)")
+        #expect(!FileManager.default.fileExists(atPath: folder + "/states.jsonl.new"))
+    }
+
     @Test func `a topic comes in with two commands`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("shop.orders", partitions: 2)

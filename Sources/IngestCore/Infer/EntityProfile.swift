@@ -1,3 +1,11 @@
+/// The records that a survey passes over for one reason.
+package struct PassedOver: Sendable, Equatable {
+    /// The number of the records.
+    package var count = 0
+    /// The line of the first, where the reason is about lines.
+    package var firstLine: Int?
+}
+
 /// Describes the records of one file, the elements of one nested array, or the objects in one field.
 package struct EntityProfile: Sendable {
     /// The path of the file.
@@ -13,7 +21,7 @@ package struct EntityProfile: Sendable {
     /// The number of records.
     package var recordCount = 0
     /// The records that were passed over because they are broken, by reason.
-    package var faults: [String: Int] = [:]
+    package var faults: [String: PassedOver] = [:]
     /// The columns in the order in which they came.
     package var columns: [ColumnProfile] = []
     /// The arrays of objects and the objects, by field.
@@ -39,8 +47,9 @@ package struct EntityProfile: Sendable {
     }
 
     private var numbers: [String: Int] = [:]
+    private var childNumbers: [String: Int] = [:]
     private let distinctLimit: Int
-    /// The most fields of an entity; the profile ignores further ones.
+    /// The most fields of an entity, and the most children; the profile ignores further ones.
     package static let columnLimit = 2_000
 
     /// Makes an empty profile.
@@ -116,6 +125,11 @@ package struct EntityProfile: Sendable {
         if payload.isNull { deletions += 1 } else { add(payload, schema: SchemaFields(schema)) }
     }
 
+    /// Takes a record that is passed over.
+    mutating func add(fault: String, line: Int?, count: Int = 1) {
+        faults[fault, default: PassedOver(firstLine: line)].count += count
+    }
+
     /// Takes the key of a record, and the value beside it.
     mutating func add(key: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
         keys.add(key, json, beside: value)
@@ -136,15 +150,17 @@ package struct EntityProfile: Sendable {
         return (text, shape)
     }
 
+    private mutating func child(_ name: String, isSingle: Bool) -> Int? {
+        if let number = childNumbers[name] { return number }
+        guard children.count < Self.columnLimit else { return nil }
+        childNumbers[name] = children.count
+        children.append(
+            EntityProfile(path: path, field: name, isSingle: isSingle, isTable: false, distinctLimit: distinctLimit))
+        return children.count - 1
+    }
+
     private mutating func addChildren(_ elements: some Sequence<JSONValue>, _ name: String, isSingle: Bool) {
-        let number =
-            children.firstIndex { $0.field == name }
-            ?? {
-                children.append(
-                    EntityProfile(
-                        path: path, field: name, isSingle: isSingle, isTable: false, distinctLimit: distinctLimit))
-                return children.count - 1
-            }()
+        guard let number = child(name, isSingle: isSingle) else { return }
         if !isSingle { children[number].isSingle = false }
         for element in elements { children[number].add(element) }
     }

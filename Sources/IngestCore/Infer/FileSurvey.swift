@@ -82,7 +82,7 @@ package struct FileSurvey {
     private mutating func add(_ record: SurveyedRecord) throws {
         let number = number(of: record.topic)
         if let fault = record.fault {
-            profiles[number].faults["\(fault), first at line \(record.line)", default: 0] += 1
+            profiles[number].add(fault: fault, line: record.line)
         } else if isTable {
             addRow(record, number)
         } else if let value = record.value {
@@ -117,7 +117,7 @@ package struct FileSurvey {
         do throws(JSONError) {
             root = try parser.parse(value).root
         } catch {
-            return profiles[number].faults["\(error.code), first at line \(record.line)", default: 0] += 1
+            return profiles[number].add(fault: error.code, line: record.line)
         }
         if root.isNull, record.topic != nil { return addDeletion(record, number) }
         if root.kind == .array, root.count > 0, root.elements.allSatisfy({ $0.kind == .object }) {
@@ -125,7 +125,7 @@ package struct FileSurvey {
         }
         let payload = EventDecoder.unwrapped(root).payload
         guard root.kind == .object, payload.kind == .object || payload.isNull else {
-            return profiles[number].faults["no JSON object, first at line \(record.line)", default: 0] += 1
+            return profiles[number].add(fault: "no JSON object", line: record.line)
         }
         try refuse(payload, record)
         profiles[number].add(record: root)
@@ -177,9 +177,11 @@ package struct FileSurvey {
         profiles = kept.map { profiles[$0] }
         numbers = numbers.compactMapValues { kept.firstIndex(of: $0) }
         for profile in empty {
-            profiles[0].faults.merge(profile.faults) { $0 + $1 }
+            for (fault, passed) in profile.faults {
+                profiles[0].add(fault: fault, line: passed.firstLine, count: passed.count)
+            }
             guard profile.deletions > 0, let topic = profile.topic else { continue }
-            profiles[0].faults["the topic \(topic) has no values", default: 0] += profile.deletions
+            profiles[0].add(fault: "the topic \(topic) has no values", line: nil, count: profile.deletions)
         }
     }
 

@@ -15,6 +15,9 @@ package final class TopicSample {
         package var deletions = 0
         /// Whether the topic has more.
         package var hasMore = false
+
+        /// The records that were read, each of which counts towards the limit.
+        fileprivate var total: Int { records + unreadable + deletions }
     }
 
     /// How long a broker that gives nothing is waited for.
@@ -24,13 +27,17 @@ package final class TopicSample {
     private let recordLimit: Int
     private let parser: JSONParser
     private let contents: RecordContents
+    private let file: FileHandle
+    /// The lines that are not in the file yet.
     private var output: [UInt8] = []
+    private static let outputBytes = 1 << 20
     private var summary = Summary()
     /// Why the first unreadable record is that.
     private var reason: String?
 
-    private init(topic: String, recordLimit: Int, _ configuration: WorkerConfiguration) throws {
+    private init(topic: String, recordLimit: Int, _ configuration: WorkerConfiguration, _ file: FileHandle) throws {
         self.topic = topic
+        self.file = file
         self.recordLimit = recordLimit
         contents = try RecordContents(SchemaRegistry(configuration), limits: configuration.limits)
         parser = try JSONParser(maximumBytes: 1 << 30)
@@ -42,16 +49,28 @@ package final class TopicSample {
     package static func write(
         topic: String, to path: String, recordLimit: Int, configuration: WorkerConfiguration, logger: Logger
     ) throws -> Summary {
-        let sample = try TopicSample(topic: topic, recordLimit: recordLimit, configuration)
+        // A copy of an earlier run stays until this one is whole.
+        let draft = path + ".new"
+        _ = FileManager.default.createFile(atPath: draft, contents: nil)
+        defer { try? FileManager.default.removeItem(atPath: draft) }
+        let file = try FileHandle(forWritingTo: URL(filePath: draft))
+        let sample = try TopicSample(topic: topic, recordLimit: recordLimit, configuration, file)
         try sample.read(configuration.kafka, logger)
+        try sample.flush()
+        try file.close()
         guard sample.summary.records > 0 else {
             throw InferenceError(
                 "init.topic",
-                "The topic \(topic) holds no JSON objects, only \(counted(sample.summary.unreadable, "other record"))"
+                "The topic \(topic) holds no JSON objects, only \(counted(sample.summary.total, "other record"))"
+                    + (sample.summary.hasMore ? " at its beginning" : "")
                     + (sample.reason.map { ". The first: \($0)" } ?? ""),
-                remedy: "Name a topic with JSON, or one that has records")
+                remedy: sample.summary.hasMore
+                    ? "Read more of it with --sample-records" : "Name a topic with JSON, or one that has records")
         }
-        try Data(sample.output).write(to: URL(filePath: path), options: .atomic)
+        guard rename(draft, path) == 0 else {
+            throw InferenceError(
+                "init.topic", "\(path) cannot be written", remedy: "Check the path and its rights")
+        }
         return sample.summary
     }
 
@@ -73,10 +92,11 @@ package final class TopicSample {
         defer { try? consumer.close(timeoutMilliseconds: 5000) }
         try consumer.assign(adding: starts)
         var heard = HealthMonitor.monotonicSeconds()
-        while !ends.isEmpty, summary.records < recordLimit {
-            let batch = try consumer.poll(maxRecords: recordLimit - summary.records, timeoutMilliseconds: 100)
+        while !ends.isEmpty, summary.total < recordLimit {
+            let batch = try consumer.poll(maxRecords: recordLimit - summary.total, timeoutMilliseconds: 100)
             for record in batch {
                 try take(record)
+                if output.count >= Self.outputBytes { try flush() }
                 if let end = ends[record.topicPartition], record.offset + 1 >= end { ends[record.topicPartition] = nil }
             }
             for event in batch.errors where event.error.code == .partitionEnd {
@@ -89,6 +109,11 @@ package final class TopicSample {
             }
         }
         summary.hasMore = !ends.isEmpty
+    }
+
+    private func flush() throws {
+        try file.write(contentsOf: output)
+        output.removeAll(keepingCapacity: true)
     }
 
     private func take(_ record: ConsumedRecord) throws {

@@ -55,6 +55,23 @@ import Testing
         return Outcome(model: inferred, configuration: yaml, counts: counts, identities: identities)
     }
 
+    // MARK: Bounds
+
+    @Test func `many broken lines are one fault, with the line of the first`() throws {
+        let path = try write("{\"id\":1}\n" + String(repeating: "{\"a\":]\n[1]\n", count: 50), to: "broken.jsonl")
+        let profile = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: 1000)[0]
+        #expect(Set(profile.faults.keys) == ["json.syntax", "no JSON object"])
+        #expect(profile.faults["json.syntax"] == PassedOver(count: 50, firstLine: 2))
+        #expect(profile.faults["no JSON object"] == PassedOver(count: 50, firstLine: 3))
+    }
+
+    @Test func `keys that are data become no more entities than an entity has fields`() throws {
+        let members = (0...EntityProfile.columnLimit).map { "\"k\($0)\":[{\"a\":1}]" }
+        let path = try write("{\(members.joined(separator: ","))}\n", to: "keys.jsonl")
+        let profile = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: 1000)[0]
+        #expect(profile.children.count == EntityProfile.columnLimit)
+    }
+
     // MARK: Updates
 
     private static let updates = """
