@@ -45,9 +45,9 @@ package enum DeadLetterLine {
     static func letter(_ bytes: UnsafeRawBufferPointer, parser: JSONParser) throws(DecodeError) -> DeadLetter {
         let root: JSONValue
         do { root = try parser.parse(bytes).root } catch { throw DecodeError(error) }
-        guard let topic = root.member("topic")?.string, let offset = root.member("offset")?.int64,
-            let partition = root.member("partition")?.int64.flatMap({ Int32(exactly: $0) }),
-            let key = content(root.member("key")), let value = content(root.member("value"))
+        let size = root.member("valueBytes")?.int64 ?? 0
+        guard let place = place(root), let key = content(root.member("key")), let value = content(root.member("value")),
+            size <= maximumValueBytes
         else {
             throw DecodeError(
                 code: "decode.envelope",
@@ -55,15 +55,24 @@ package enum DeadLetterLine {
                     + "Export it again")
         }
         let headers = root.member("headers").flatMap { $0.kind == .array ? $0.serialized() : nil }
-        var letter = DeadLetter(
-            time: 0, topic: topic, partition: partition, offset: offset,
+        return DeadLetter(
+            time: 0, topic: place.topic, partition: place.partition, offset: place.offset,
             line: root.member("line")?.int64.flatMap { Int(exactly: $0) }, stage: "decode", code: "", reason: "",
-            key: key.bytes, value: value.bytes, valueBytes: value.bytes?.count ?? 0,
+            key: key.bytes, value: value.bytes, valueBytes: max(Int(size), value.bytes?.count ?? 0),
             headers: headers.map { String(decoding: $0, as: UTF8.self) })
-        if let size = root.member("valueBytes")?.int64.flatMap({ Int(exactly: $0) }) {
-            letter.valueBytes = max(size, letter.valueBytes)
-        }
-        return letter
+    }
+
+    /// The greatest size that a line may state; the sum of those of all records is a number of 64 bits.
+    private static let maximumValueBytes: Int64 = 1 << 40
+
+    /// Returns the place that a line of this form, or of kcat's, states; nil where it is none. Behind the offset there is
+    /// a next one.
+    static func place(_ root: JSONValue) -> RecordPlace? {
+        guard let topic = root.member("topic")?.string, let offset = root.member("offset")?.int64,
+            (0..<Int64.max).contains(offset),
+            let partition = root.member("partition")?.int64.flatMap({ Int32(exactly: $0) })
+        else { return nil }
+        return RecordPlace(topic: topic, partition: partition, offset: offset)
     }
 
     /// Bytes, or their absence that a line states.

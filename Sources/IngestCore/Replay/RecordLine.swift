@@ -76,10 +76,8 @@ struct RecordLine {
     ) throws(DecodeError) -> (DeadLetter, Int64?) {
         let root: JSONValue
         do { root = try parser.parse(bytes).root } catch { throw DecodeError(error) }
-        guard let topic = root.member("topic")?.string, let offset = root.member("offset")?.int64,
-            let partition = root.member("partition")?.int64.flatMap({ Int32(exactly: $0) }),
-            let key = root.member("key"), let payload = root.member("payload"),
-            [key, payload].allSatisfy({ $0.isNull || $0.kind == .string })
+        guard let place = DeadLetterLine.place(root), let key = root.member("key"),
+            let payload = root.member("payload"), [key, payload].allSatisfy({ $0.isNull || $0.kind == .string })
         else {
             throw DecodeError(
                 code: "decode.envelope",
@@ -88,7 +86,8 @@ struct RecordLine {
         }
         let value = payload.string.map { Array($0.utf8) }
         let letter = DeadLetter(
-            time: 0, topic: topic, partition: partition, offset: offset, stage: "decode", code: "", reason: "",
+            time: 0, topic: place.topic, partition: place.partition, offset: place.offset, stage: "decode", code: "",
+            reason: "",
             key: key.string.map { Array($0.utf8) }, value: value, valueBytes: value?.count ?? 0,
             headers: root.member("headers").flatMap(headers))
         return (letter, root.member("ts")?.int64)

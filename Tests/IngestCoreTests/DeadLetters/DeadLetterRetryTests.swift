@@ -149,4 +149,22 @@ import Testing
         #expect(try fixture.deadLetters().map(\.code) == ["decode.envelope", "json.truncated"])
         #expect(try fixture.deadLetters().map(\.topic) == Array(repeating: ReplayEngine.topic(path), count: 2))
     }
+
+    @Test func `a line with a number beyond all records is put aside`() throws {
+        func line(_ offset: Int64, _ size: Int64) -> String {
+            #"{"deadLetter":1,"topic":"events","partition":0,"offset":\#(offset),"key":null,"value":"e30=","#
+                + #""valueBytes":\#(size)}"# + "\n"
+        }
+        let kcat =
+            #"{"topic":"events","partition":0,"offset":9223372036854775807,"tstype":"create","ts":1,"#
+            + #""broker":1,"key":null,"payload":"{}"}"#
+        let folder = TestFolder()
+        let path = folder.write(
+            "letters.jsonl", line(.max, 2) + line(-1, 2) + line(1, .max) + line(2, .max) + kcat)
+        let fixture = try PipelineFixture()
+        let engine = ReplayEngine(
+            pipeline: fixture.pipeline, configuration: topic { $0.identity = .row }, logger: .silent)
+        #expect(try engine.replay(path: path).records == 5)
+        #expect(try fixture.deadLetters().map(\.code) == Array(repeating: "decode.envelope", count: 5))
+    }
 }
