@@ -75,10 +75,6 @@ extern "C" int json_is_utf8(const uint8_t *bytes, size_t length) {
 
 extern "C" size_t json_parser_capacity(const json_parser *parser) { return parser->parser->capacity(); }
 
-extern "C" const char *json_error_message(int code) {
-    return simdjson::error_message(static_cast<simdjson::error_code>(code));
-}
-
 extern "C" int json_error_depth(void) { return simdjson::DEPTH_ERROR; }
 extern "C" int json_error_utf8(void) { return simdjson::UTF8_ERROR; }
 extern "C" int json_error_empty(void) { return simdjson::EMPTY; }

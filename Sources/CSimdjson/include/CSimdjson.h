@@ -28,9 +28,6 @@ int json_is_utf8(const uint8_t *bytes, size_t length);
 /// Returns the largest record, in bytes, that the parser has room for now.
 size_t json_parser_capacity(const json_parser *parser);
 
-/// Returns a static English description of an error code.
-const char *json_error_message(int code);
-
 /// simdjson's codes that callers tell apart.
 int json_error_depth(void);
 int json_error_utf8(void);
