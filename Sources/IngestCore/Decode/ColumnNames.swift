@@ -39,27 +39,18 @@ enum ColumnNames {
 
 /// Finds the entity whose rows a table holds, remembering the few tables that a stream has.
 struct TableResolver {
-    private let entities: [String: Int]
-    /// Where names differ by case only, the exact one is meant.
-    private let exactNames: [String: Int]
-    private let names: [String]
+    private let names: EntityNames
     private var known: [String: Int] = [:]
 
-    init(_ model: ObjectModel) {
-        entities = Dictionary(
-            model.entities.map { (EventType.folded($0.name), $0.index) }, uniquingKeysWith: { first, _ in first })
-        exactNames = Dictionary(uniqueKeysWithValues: model.entities.map { ($0.name, $0.index) })
-        names = model.entities.map(\.name)
-    }
+    init(_ model: ObjectModel) { names = EntityNames(model) }
 
     mutating func resolve(_ table: String) throws(DecodeError) -> Int {
         if let found = known[table] { return found }
-        guard let found = exactNames[table] ?? ColumnNames.folded(table: table).compactMap({ entities[$0] }).first
-        else {
+        guard let found = names.entity(table, spellings: ColumnNames.folded(table: table)) else {
             throw DecodeError(
                 code: "decode.unknown_entity",
                 "The table \(DecodeError.shown(table)) has the name of no entity of the model "
-                    + "(\(names.joined(separator: ", "))); add a route with 'table' and 'entity', or with 'verb: drop'")
+                    + "(\(names.text)); add a route with 'table' and 'entity', or with 'verb: drop'")
         }
         if known.count >= 1024 { known.removeAll() }
         known[table] = found

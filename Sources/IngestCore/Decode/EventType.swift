@@ -24,12 +24,30 @@ struct EventType: Sendable {
     }
 }
 
+/// Finds entities by their names, as types of events and names of tables may write them.
+struct EntityNames {
+    private let folded: [String: Int]
+    /// Where names differ by case only, the exact one is meant.
+    private let exact: [String: Int]
+    /// All names, for messages.
+    let text: String
+
+    init(_ model: ObjectModel) {
+        folded = Dictionary(
+            model.entities.map { (EventType.folded($0.name), $0.index) }, uniquingKeysWith: { first, _ in first })
+        exact = Dictionary(uniqueKeysWithValues: model.entities.map { ($0.name, $0.index) })
+        text = model.entities.map(\.name).joined(separator: ", ")
+    }
+
+    /// Returns the entity of a name, or else of the first folded spelling that is one's.
+    func entity(_ name: String, spellings: [String]) -> Int? {
+        exact[name] ?? spellings.lazy.compactMap { folded[$0] }.first
+    }
+}
+
 /// Finds what event types mean by the convention, remembering the few types that a stream uses.
 struct EventTypeResolver {
-    private let entities: [String: Int]
-    /// Where names differ by case only, the exact one is meant.
-    private let exactNames: [String: Int]
-    private let names: [String]
+    private let names: EntityNames
     private var known = NameTable<Known>()
 
     /// A type, and what it means by the convention or why it means nothing.
@@ -41,12 +59,7 @@ struct EventTypeResolver {
     /// How many types are remembered.
     var knownCount: Int { known.count }
 
-    init(_ model: ObjectModel) {
-        entities = Dictionary(
-            model.entities.map { (EventType.folded($0.name), $0.index) }, uniquingKeysWith: { first, _ in first })
-        exactNames = Dictionary(uniqueKeysWithValues: model.entities.map { ($0.name, $0.index) })
-        names = model.entities.map(\.name)
-    }
+    init(_ model: ObjectModel) { names = EntityNames(model) }
 
     /// Returns what is known of the type with these bytes.
     mutating func known(_ type: UnsafeBufferPointer<UInt8>) -> Known {
@@ -69,10 +82,10 @@ struct EventTypeResolver {
         }
         // Types may carry a reverse domain name before the entity.
         let name = subject.split(separator: ".").last.map(String.init) ?? ""
-        guard let entity = exactNames[name] ?? entities[EventType.folded(name)] else {
+        guard let entity = names.entity(name, spellings: [EventType.folded(name)]) else {
             throw DecodeError(
                 code: "decode.unknown_entity",
-                "The event type \(DecodeError.shown(type)) names no entity of the model (\(names.joined(separator: ", "))); "
+                "The event type \(DecodeError.shown(type)) names no entity of the model (\(names.text)); "
                     + "correct it, or add a route")
         }
         return EventType(entity: entity, verb: verb)
