@@ -62,10 +62,14 @@ public enum Timestamp {
 
     private static func days(_ base: UnsafePointer<UInt8>) -> Int64? {
         guard base[4] == 0x2D, base[7] == 0x2D, let century = twoDigits(base), let yearOfCentury = twoDigits(base + 2),
-            let month = twoDigits(base + 5), let day = twoDigits(base + 8), month >= 1, month <= 12, day >= 1
+            let month = twoDigits(base + 5), let day = twoDigits(base + 8)
         else { return nil }
-        let year = century * 100 + yearOfCentury
-        guard year >= 1, day <= lastDay(of: month, year) else { return nil }
+        return days(year: century * 100 + yearOfCentury, month: month, day: day)
+    }
+
+    /// Returns the days from 1970-01-01 to a date, or nil where there is no such date.
+    package static func days(year: Int, month: Int, day: Int) -> Int64? {
+        guard year >= 1, month >= 1, month <= 12, day >= 1, day <= lastDay(of: month, year) else { return nil }
         let past = year - 1
         let daysBeforeYear = 365 * past + past / 4 - past / 100 + past / 400
         let daysInYear = daysBefore(month: month) + (month > 2 && isLeap(year) ? 1 : 0) + day - 1

@@ -246,19 +246,9 @@ private struct DateReader {
             guard (1...12).contains(hour) else { return nil }
             hour = hour % 12 + (isAfternoon ? 12 : 0)
         }
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let length = month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
-        guard year >= 1, (1...12).contains(month), (1...length).contains(day), hour < 24, minute < 60, second < 60
-        else {
+        guard hour < 24, minute < 60, second < 60, let days = Timestamp.days(year: year, month: month, day: day) else {
             return nil
         }
-        // Days of the civil calendar, counted from a March.
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let days = era * 146_097 + dayOfEra - 719_468
-        return Int64(days * 86_400 + hour * 3600 + minute * 60 + second)
+        return days * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 }
