@@ -1,5 +1,5 @@
 /// The texts of logical types.
-enum AvroText {
+package enum AvroText {
     static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
     static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
@@ -21,7 +21,7 @@ enum AvroText {
     }
 
     /// A number in two's complement, the highest byte first; no bytes stand for zero.
-    static func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) -> String {
+    package static func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) -> String {
         let isNegative = (bytes.first ?? 0) >= 0x80
         var magnitude = isNegative ? bytes.map { ~$0 } : Array(bytes)
         var digits: [UInt8] = []

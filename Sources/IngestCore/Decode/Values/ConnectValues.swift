@@ -1,3 +1,4 @@
+import AvroFormat
 import ObjectGraph
 
 /// Turns the values of a Kafka Connect struct into the stored form of attributes, by what their schema says.
@@ -74,46 +75,7 @@ struct ConnectValues {
     static func decimal(_ base64: String, scale: Int) -> String? {
         guard let bytes = Base64Text.bytes(base64), !bytes.isEmpty, bytes.count <= 32, (-38...38).contains(scale)
         else { return nil }
-        let isNegative = bytes[0] & 0x80 != 0
-        var digits = decimalDigits(isNegative ? negated(bytes) : bytes)
-        if scale < 0, digits != [0] { digits += [UInt8](repeating: 0, count: -scale) }
-        guard digits.count <= 38 else { return nil }
-        var text = isNegative ? "-" : ""
-        if scale > 0 {
-            let padded = [UInt8](repeating: 0, count: max(0, scale + 1 - digits.count)) + digits
-            text += padded.dropLast(scale).map { String($0) }.joined() + "."
-            text += padded.suffix(scale).map { String($0) }.joined()
-        } else {
-            text += digits.map { String($0) }.joined()
-        }
-        return DecimalText.canonical(text)
-    }
-
-    /// The amount of a negative number in two's complement.
-    private static func negated(_ bytes: [UInt8]) -> [UInt8] {
-        var result = bytes.map { ~$0 }
-        for index in result.indices.reversed() {
-            result[index] &+= 1
-            if result[index] != 0 { break }
-        }
-        return result
-    }
-
-    /// The decimal digits of a big-endian number, without leading zeros.
-    private static func decimalDigits(_ bytes: [UInt8]) -> [UInt8] {
-        var digits: [UInt8] = []
-        var rest = bytes[...].drop { $0 == 0 }
-        while !rest.isEmpty {
-            var remainder = 0
-            var quotient: [UInt8] = []
-            for byte in rest {
-                let current = remainder << 8 | Int(byte)
-                quotient.append(UInt8(current / 10))
-                remainder = current % 10
-            }
-            digits.append(UInt8(remainder))
-            rest = quotient[...].drop { $0 == 0 }
-        }
-        return digits.isEmpty ? [0] : digits.reversed()
+        let text = AvroText.decimal(bytes[...], scale: max(scale, 0))
+        return DecimalText.canonical(text + String(repeating: "0", count: max(-scale, 0)))
     }
 }
