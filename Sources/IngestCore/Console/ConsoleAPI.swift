@@ -115,24 +115,46 @@ final class ConsoleAPI: Sendable {
         var history = HistoryRequest()
         history.entity = entity.name
         history.identity = key
-        history.limit = Self.timelineLength
         let checked = try request.checked(with: store.model)
         return { [history] context in
-            let (found, changes) = (try context.page(checked).objects, try context.history(history))
-            let lines = changes.transactions.reversed().flatMap { transaction in
-                transaction.changes.map { Self.timeline(transaction, $0) }
-            }
+            let found = try context.page(checked).objects
+            let (changes, isCut) = try Self.lastChanges(history, context)
             return JSONObject([
-                "object": found.first.map(Self.fragment), "isCut": changes.next != nil, "timeline": lines,
+                "object": found.first.map(Self.fragment), "isCut": isCut, "timeline": changes.map(\.line),
             ]).json
         }
     }
 
-    private static func timeline(_ transaction: HistoryTransaction, _ change: HistoryChange) -> JSONObject {
-        JSONObject([
-            "token": transaction.token, "time": Timestamp.text(transaction.time), "author": transaction.author,
-            "source": transaction.source, "change": change.kind.name, "properties": change.properties,
-        ])
+    /// A change with its transaction.
+    private struct TimedChange {
+        let transaction: HistoryTransaction
+        let change: HistoryChange
+
+        var line: JSONObject {
+            JSONObject([
+                "token": transaction.token, "time": Timestamp.text(transaction.time), "author": transaction.author,
+                "source": transaction.source, "change": change.kind.name, "properties": change.properties,
+            ])
+        }
+    }
+
+    /// Reads the last changes that a request asks for, the newest first, and whether there are older ones.
+    private static func lastChanges(
+        _ request: HistoryRequest, _ context: ReadContext
+    ) throws -> (changes: [TimedChange], isCut: Bool) {
+        var (changes, isCut): ([TimedChange], Bool) = ([], false)
+        // The history is read from its beginning only.
+        var next: HistoryRequest? = request
+        while let request = next {
+            let page = try context.history(request)
+            changes += page.transactions.flatMap { transaction in
+                transaction.changes.map { TimedChange(transaction: transaction, change: $0) }
+            }
+            isCut = isCut || changes.count > timelineLength
+            changes = Array(changes.suffix(timelineLength))
+            next = page.next
+        }
+        return (changes.reversed(), isCut)
     }
 
     // MARK: Audit

@@ -51,6 +51,16 @@ import Testing
         #expect(try await ask("object?entity=Chat&id=nobody")["object"] is NSNull)
     }
 
+    @Test func `a long timeline shows the newest changes, and says that older ones are missing`() async throws {
+        try await fixture.addMany(ConsoleAPI.timelineLength * 2 + 3)
+        let chat = try #require(try fixture.store.read { try $0.fetch(FetchRequest("Chat")) }.first?["id"]?.text)
+        let answer = try await ask("object?entity=Chat&id=\(chat)")
+        let tokens = try #require(answer["timeline"] as? [NSDictionary]).compactMap { $0["token"] as? Int64 }
+        let last = try fixture.store.read { try $0.lastToken() }
+        #expect(tokens == (0..<Int64(ConsoleAPI.timelineLength)).map { last - $0 })
+        #expect(answer["isCut"] as? Bool == true)
+    }
+
     @Test(arguments: [
         ("objects", "console.parameter"), ("objects?entity=Nothing", "console.parameter"),
         ("objects?entity=Message&where=bodi%20==%201", "predicate.unknown_property"),
