@@ -82,8 +82,8 @@ struct HistoryCommand: ParsableCommand {
                         let last = try store.read { try $0.historyToken() }
                         return HistoryToken(store: last.store, number: number, epoch: last.epoch)
                     } ?? HistoryToken(after)
-                // A number says nothing of the epoch; a token may be of one that has ended.
-                try store.read { try $0.historyEpochs().check(token.number, of: token.epoch) }
+                // Whole transactions are read by numbers, which say nothing of the store and the epoch.
+                _ = try store.read { try $0.hasHistory(HistoryRequest(after: token)) }
                 request.after = token
             }
             request.since = try Timestamp.read(since, of: "--since")

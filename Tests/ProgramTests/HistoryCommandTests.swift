@@ -31,6 +31,17 @@ import Testing
             .split(separator: "\n").compactMap { Int($0) }
     }
 
+    @Test(arguments: [("another:1", "history.foreign_token"), ("99999", "history.token_ahead")])
+    func `a token that the history does not have is refused, with and without a filter`(
+        _ token: String, _ code: String
+    ) throws {
+        for filter in [[], ["--kind", "insert"]] {
+            let refused = try Program.run(
+                ["history", "list", "--after", token, "--set", "store.path=\(store)"] + filter)
+            #expect(refused.status == 65 && refused.errors.contains(code), "\(refused.output)\(refused.errors)")
+        }
+    }
+
     @Test func `a purge keeps the history that a cursor has not read, and says so`() throws {
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")
