@@ -15,7 +15,8 @@ struct ConsoleCommand: AsyncParsableCommand {
     @OptionGroup var options: SharedOptions
 
     func run() async throws {
-        let configuration = try options.load().configuration
+        // A configuration whose worker has no server is checked as one that serves.
+        let configuration = try options.load(fixed: ["http.enabled=true"]).configuration
         let host = configuration.http.host
         let console = try StoreConsole(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model),

@@ -16,10 +16,12 @@ struct SharedOptions: ParsableArguments {
     var logLevel: String?
 
     /// Reads the configuration: flags go before the environment, that before the file.
-    func load() throws -> LoadedConfiguration {
+    ///
+    /// - Parameter fixed: the settings that the command does not leave to the user, as in `--set`.
+    func load(fixed: [String] = []) throws -> LoadedConfiguration {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
         let loaded = try WorkerConfiguration.load(
-            file: config, settings: set + level, environment: ProcessInfo.processInfo.environment)
+            file: config, settings: set + level + fixed, environment: ProcessInfo.processInfo.environment)
         Console.begin(loaded.configuration)
         return loaded
     }

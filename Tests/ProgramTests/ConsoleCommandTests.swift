@@ -24,4 +24,17 @@ import Testing
         let none = try Program.run(["console", "--set", "store.path=\(workspace.path("none.sqlite"))"])
         #expect(none.status == 69 && none.errors.contains("There is no store at"), "\(none.errors)")
     }
+
+    @Test(arguments: ["true", "false"])
+    func `the store is not served to other machines without a token, also where the worker has no server`(
+        _ isEnabled: String
+    ) throws {
+        let workspace = try Workspace()
+        let program = try Program([
+            "console", "--set", "store.path=\(try workspace.sampleStore())", "--set", "http.port=0", "--set",
+            "http.host=0.0.0.0", "--set", "http.enabled=\(isEnabled)",
+        ])
+        let ended = try program.wait()
+        #expect(ended.status == 78 && ended.errors.contains("http.bearerToken"), "\(ended.errors)")
+    }
 }
