@@ -95,7 +95,7 @@ package struct WorkerVerdict: Sendable, Equatable {
             .map { Self.attention($0, figures) }
             + Self.kept(figures.deadLetters)
         let cause = attention.first {
-            Self.stopping.contains($0.check) || figures.hasOnlyFaults && $0.check == Self.partitions
+            Self.stopping.contains($0.check) || figures.hasOnlyFaults && Self.ofPartitions.contains($0.check)
         }
         if let end = failed.first(where: { $0.name == "shutdown" }) {
             (state, sentence) = (.stopping, "Stopping: \(end.reason ?? "the worker ends").")
@@ -120,10 +120,11 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static let idleRecordsPerSecond = 0.05
     /// The checks without which nothing is read.
     private static let stopping: Set = [
-        "store", "loop", "broker", "group", "assignment", "outbox", "decoding", "halted", withoutWorker,
+        "store", "loop", "broker", "group", "assignment", "outbox", "deadLetterOutbox", "halted", withoutWorker,
     ]
-    /// The check of partitions. Where each of them is at fault, nothing is read.
     private static let partitions = "partitions"
+    /// The checks that name partitions. Where each of these is at fault, nothing is read.
+    private static let ofPartitions: Set = [partitions, "decoding"]
     /// The check of a console that serves a store without a worker.
     static let withoutWorker = "worker"
     /// The checks that fail because another one does, and pass again with it.
@@ -212,6 +213,10 @@ package struct WorkerVerdict: Sendable, Equatable {
         "deadLetters": (
             "dead letters are not delivered to their topic",
             "The worker tries again by itself. Check the topic of dead letters and its rights."
+        ),
+        "deadLetterOutbox": (
+            "too many dead letters wait for their topic",
+            "Reading goes on by itself as soon as half of them are sent. Check the topic of dead letters and its rights."
         ),
         withoutWorker: (
             "no worker runs", "The console shows the store as it is. 'ingest-worker run' reads topics into it."

@@ -19,8 +19,8 @@ extension ConsumerWorker {
     func beginDecodeWait(of partition: TopicPartition, _ error: DecodeError) {
         decodeWait.failed(partition, at: now())
         tell(partitions.handle(.pauseBegan(.decoding), partition))
-        let reason = "\(partition.topic)/\(partition.partition) waits: \(error)"
-        health.report(.decodingFailed(reason: reason))
+        health.report(
+            .decodingFailed(topic: partition.topic, partition: partition.partition, reason: "\(error)"))
         metrics.noteError()
         logger.error(
             "a record cannot be decoded for now, its partition waits",
@@ -32,9 +32,8 @@ extension ConsumerWorker {
 
     /// Takes that a partition has shown a record that was decoded, or is not read any more.
     func endDecodeWait(of partition: TopicPartition) {
-        if decodeWait.isOver { return }
-        decodeWait.ended(partition)
-        if decodeWait.isOver { health.report(.decodingOK) }
+        guard decodeWait.ended(partition) else { return }
+        health.report(.decodingOK(topic: partition.topic, partition: partition.partition))
     }
 
     /// Reads the partitions again that have waited for long enough, from the store's positions.
@@ -66,11 +65,16 @@ extension ConsumerWorker {
 
     private func report(deadLetters outbox: Outbox) {
         let count = partitions.states.values.filter { !$0.isHalted }.count
-        if outbox.isFull {
-            logger.warning(
-                "reading waits for the dead-letter topic", metadata: ["partitions": .stringConvertible(count)])
-        } else {
+        guard outbox.isFull else {
+            health.report(.deadLettersHaveRoom)
             logger.info("reading goes on", metadata: ["partitions": .stringConvertible(count)])
+            return
         }
+        let limit = configuration.deadLetters.maxUnsent
+        health.report(
+            .deadLettersFull(
+                reason: "\(counted(outbox.waiting, "dead letter")) to be sent, the limit is \(limit): "
+                    + "nothing is consumed until half of them are"))
+        logger.warning("reading waits for the dead-letter topic", metadata: ["partitions": .stringConvertible(count)])
     }
 }

@@ -33,10 +33,12 @@ struct DecodeWait: Sendable {
         return due
     }
 
-    /// Takes a record that was decoded, or a partition that is not read any more.
-    mutating func ended(_ partition: TopicPartition) {
-        waiting.remove(partition)
-        retried.remove(partition)
+    /// Takes a record that was decoded, or a partition that is not read any more; tells whether the partition waited.
+    mutating func ended(_ partition: TopicPartition) -> Bool {
+        if isOver { return false }
+        let isWaiting = waiting.remove(partition) != nil
+        let isRetried = retried.remove(partition) != nil
         if isOver { backoff.succeeded() }
+        return isWaiting || isRetried
     }
 }

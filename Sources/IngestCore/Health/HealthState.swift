@@ -12,10 +12,10 @@ package enum HealthEvent: Sendable, Equatable {
     case storeFailed(reason: String)
     /// A verification has found damage in the store; nil where it found none.
     case storeVerified(problems: String?)
-    /// Records are decoded again.
-    case decodingOK
-    /// Records cannot be decoded for now, whatever they are.
-    case decodingFailed(reason: String)
+    /// A partition's records are decoded again, or it is no longer assigned.
+    case decodingOK(topic: String, partition: Int32)
+    /// A partition's records cannot be decoded for now, whatever they are.
+    case decodingFailed(topic: String, partition: Int32, reason: String)
     /// The worker is a member of its consumer group, or has taken the partitions that the configuration names.
     case groupJoined
     /// The worker is no member any more.
@@ -42,6 +42,10 @@ package enum HealthEvent: Sendable, Equatable {
     case deadLettersDelivering
     /// Dead letters cannot be delivered.
     case deadLettersFailing(reason: String)
+    /// So many dead letters wait for their topic that nothing is consumed.
+    case deadLettersFull(reason: String)
+    /// Fewer dead letters wait for their topic than the limit.
+    case deadLettersHaveRoom
     /// A bad record, or a permanent error, ends the worker.
     case halted(reason: String)
     /// A partition is no longer consumed, though it is assigned.
@@ -155,8 +159,9 @@ package struct HealthState: Sendable {
     private var publisher = Condition.ok
     private var outbox = Condition.ok
     private var deadLetters = Condition.ok
+    private var deadLetterOutbox = Condition.ok
     private var work: ProgressMeter
-    private var decodingFailure: String?
+    private var undecoded: [Partition: String] = [:]
     private var storeProblems: String?
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
@@ -186,8 +191,9 @@ package struct HealthState: Sendable {
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
         case .storeVerified(let problems): storeProblems = problems
-        case .decodingOK: decodingFailure = nil
-        case .decodingFailed(let reason): decodingFailure = reason
+        case .decodingOK(let topic, let partition): undecoded[Partition(topic: topic, partition: partition)] = nil
+        case .decodingFailed(let topic, let partition, let reason):
+            undecoded[Partition(topic: topic, partition: partition)] = reason
         case .groupJoined: group = .ok
         case .groupWaiting(let reason): group.wait(reason, since: time)
         case .groupLost(let reason): group = .failed(reason)
@@ -201,6 +207,8 @@ package struct HealthState: Sendable {
         case .deadLettersOK: deadLetters = .ok
         case .deadLettersDelivering: deadLetters.waitAnew(Self.slowDelivery, since: time)
         case .deadLettersFailing(let reason): deadLetters = .failed(reason)
+        case .deadLettersFull(let reason): deadLetterOutbox = .failed(reason)
+        case .deadLettersHaveRoom: deadLetterOutbox = .ok
         case .halted(let reason): haltReason = reason
         case .partitionHalted(let topic, let partition, let reason):
             halted[Partition(topic: topic, partition: partition)] = reason
@@ -246,16 +254,21 @@ package struct HealthState: Sendable {
                 HealthCheck(
                     rules.choosesPartitions ? "assignment" : "group",
                     failure: longJoinReason(at: time) ?? failure(group)))
-            checks.append(HealthCheck("partitions", failure: partitionsFailure(at: time)))
+            checks.append(HealthCheck("partitions", failure: Self.reason(of: Self.faults(unread(at: time)))))
         }
         if let work { checks.append(work) }
         if rules.needsPublisher {
             checks.append(HealthCheck("publisher", failure: failure(publisher)))
             checks.append(HealthCheck("outbox", failure: failure(outbox)))
         }
-        if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: failure(deadLetters))) }
+        if rules.needsDeadLetters {
+            checks.append(HealthCheck("deadLetters", failure: failure(deadLetters)))
+            checks.append(HealthCheck("deadLetterOutbox", failure: failure(deadLetterOutbox)))
+        }
         if let storeProblems { checks.append(HealthCheck("verification", failure: storeProblems)) }
-        if let decodingFailure { checks.append(HealthCheck("decoding", failure: decodingFailure)) }
+        if let reason = Self.reason(of: Self.faults(undecoded.mapValues { (.waiting, $0) })) {
+            checks.append(HealthCheck("decoding", failure: reason))
+        }
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks
@@ -282,8 +295,7 @@ package struct HealthState: Sendable {
         return silence > limit ? "no heartbeat for \(Int(silence)) seconds" : nil
     }
 
-    private func partitionsFailure(at time: Double) -> String? {
-        let faults = partitionFaults(at: time)
+    private static func reason(of faults: [PartitionFault]) -> String? {
         guard !faults.isEmpty else { return nil }
         let shown = faults.prefix(5).map { fault in
             "\(Partition(topic: fault.topic, partition: fault.partition).name) \(fault.state.words): \(fault.reason)"
@@ -324,11 +336,20 @@ package struct HealthState: Sendable {
 
     /// The partitions that are not read, each with its gravest fault, in the order of topics and numbers.
     package func partitionFaults(at time: Double) -> [PartitionFault] {
+        let waiting = undecoded.mapValues { (PartitionFault.State.waiting, $0) }
+        return Self.faults(unread(at: time).merging(waiting) { $0.0 == .stalled ? $1 : $0 })
+    }
+
+    /// The partitions that the check of partitions names: a check of its own names those that wait for a decoder.
+    private func unread(at time: Double) -> [Partition: (PartitionFault.State, String)] {
         let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
         return halted.mapValues { (PartitionFault.State.halted, $0) }
             .merging(overdue.mapValues { (.waiting, $0.reason) }) { graver, _ in graver }
             .merging(silent.mapValues { (.stalled, $0) }) { graver, _ in graver }
-            .map { PartitionFault(topic: $0.topic, partition: $0.partition, state: $1.0, reason: $1.1) }
+    }
+
+    private static func faults(_ found: [Partition: (PartitionFault.State, String)]) -> [PartitionFault] {
+        found.map { PartitionFault(topic: $0.topic, partition: $0.partition, state: $1.0, reason: $1.1) }
             .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     }
 }

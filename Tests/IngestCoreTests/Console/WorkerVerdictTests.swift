@@ -45,7 +45,7 @@ import Testing
         #expect(verdict(rate: 0, lag: 1).state == .running)
     }
 
-    @Test(arguments: ["store", "loop", "broker", "group", "outbox", "halted"])
+    @Test(arguments: ["store", "loop", "broker", "group", "outbox", "deadLetterOutbox", "halted"])
     func `a check without which nothing is read stops the worker and has a remedy`(_ name: String) {
         let found = verdict(failing: name, "the disk is full")
         #expect(found.state == .stopped)
@@ -68,7 +68,7 @@ import Testing
         #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
     }
 
-    @Test(arguments: ["partitions", "publisher", "deadLetters", "verification"])
+    @Test(arguments: ["partitions", "publisher", "deadLetters", "decoding", "verification"])
     func `a check beside the reading only degrades`(_ name: String) {
         #expect(verdict(failing: name).state == .degraded)
     }
@@ -102,6 +102,7 @@ import Testing
         #expect(found.sentence.hasPrefix("Stopped: no partition is read: t/0 halted: poison. Each has its reason"))
         #expect(found.attention.map(\.title) == ["no partition is read"])
         #expect(found.stop == found.attention.first)
+        #expect(verdict(failing: "decoding", hasOnlyFaults: true).state == .stopped)
         // Another check tells more.
         let checks = ["broker", "partitions"].map { HealthCheck($0, failure: "why") }
         let away = WorkerVerdict(checks, WorkerVerdict.Figures(hasOnlyFaults: true))
@@ -143,6 +144,7 @@ import Testing
         rules.work = .rebuild
         var state = HealthState(rules: rules, at: 0)
         state.apply(.halted(reason: "why"), at: 0)
+        state.apply(.decodingFailed(topic: "t", partition: 0, reason: "why"), at: 0)
         for check in state.readiness(at: 0) where check.name != "startup" && check.name != "shutdown" {
             let found = verdict(failing: check.name).attention
             #expect(found.allSatisfy { !$0.title.hasSuffix(" fails") || $0.check == "store" }, "\(check.name)")

@@ -14,7 +14,8 @@ import Testing
                 (rules.work, rules.choosesPartitions, rules.needsDeadLetters) = (work, choosesPartitions, true)
                 var state = HealthState(rules: rules, at: 0)
                 let events: [HealthEvent] = [
-                    .halted(reason: "why"), .decodingFailed(reason: "why"), .storeVerified(problems: "why"),
+                    .halted(reason: "why"), .decodingFailed(topic: "t", partition: 0, reason: "why"),
+                    .storeVerified(problems: "why"),
                 ]
                 for event in events { state.apply(event, at: 0) }
                 found.formUnion(state.readiness(at: 0).map(\.name))

@@ -110,6 +110,22 @@ struct HealthStateTests {
     }
 
     @Test
+    func `health reports each partition whose records cannot be decoded, in a check of its own`() {
+        var state = Self.ready()
+        for partition: Int32 in [2, 1] {
+            state.apply(.decodingFailed(topic: "t", partition: partition, reason: "no schema"), at: 1)
+        }
+        #expect(Self.failures(state.readiness(at: 1)) == ["decoding": "t/1 waits: no schema; t/2 waits: no schema"])
+        state.apply(.partitionHalted(topic: "t", partition: 1, reason: "position lost"), at: 1)
+        #expect(state.partitionFaults(at: 1).map(\.state) == [.halted, .waiting])
+        state.apply(.partitionReleased(topic: "t", partition: 1), at: 2)
+        state.apply(.decodingOK(topic: "t", partition: 1), at: 2)
+        #expect(state.partitionFaults(at: 2).map(\.partition) == [2])
+        state.apply(.decodingOK(topic: "t", partition: 2), at: 3)
+        #expect(state.readiness(at: 3).allSatisfy { $0.isOK && $0.name != "decoding" })
+    }
+
+    @Test
     func `silence of the loop: first not ready, then not alive`() {
         var state = Self.ready()
         #expect(state.readiness(at: 5).allSatisfy { $0.isOK })
@@ -185,6 +201,11 @@ struct HealthStateTests {
         #expect(Self.failures(state.readiness(at: 0))["deadLetters"] == "no topic")
         state.apply(.deadLettersOK, at: 0)
         #expect(Self.failures(state.readiness(at: 0))["deadLetters"] == nil)
+        // A delivery that is slow, and never fails, reaches the limit too.
+        state.apply(.deadLettersFull(reason: "10 wait"), at: 0)
+        #expect(Self.failures(state.readiness(at: 0))["deadLetterOutbox"] == "10 wait")
+        state.apply(.deadLettersHaveRoom, at: 0)
+        #expect(Self.failures(state.readiness(at: 0))["deadLetterOutbox"] == nil)
     }
 
     @Test

@@ -91,6 +91,23 @@ import Testing
         #expect(try positions([HealthCheck("publisher", failure: "away")])[0].state == "reading")
     }
 
+    @Test func `a partition that waits for a schema waits alone`() throws {
+        let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
+        for partition: Int32 in [0, 1] { metrics.setLag(nil, of: TopicPartition("t", partition)) }
+        let health = HealthMonitor()
+        health.report(.decodingFailed(topic: "t", partition: 1, reason: "no schema"))
+        let answer = StatusAnswer(
+            version: "1", startedAt: 0, storePlace: "a", modelName: "m",
+            figures: StoreFigures(
+                positions: [0, 1].map { SourcePosition(topic: "t", partition: $0, nextOffset: 5) }, token: 3),
+            notifiedToken: nil, checks: health.readiness().filter { $0.name == "decoding" },
+            faults: health.partitionFaults(), recordsPerSecond: nil, metrics: metrics)
+        let report = try StatusReport(worker: "w", status: Array(answer.json.utf8))
+        #expect(report.verdict?.state == "degraded")
+        #expect(report.positions.map(\.state) == ["reading", "waiting"])
+        #expect(report.positions.map(\.reason) == [nil, "no schema"])
+    }
+
     @Test func `the codes of dead letters add up to their number, or are left out`() throws {
         let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
         metrics.deadLettersKept.replace([("decode.type", 32)])

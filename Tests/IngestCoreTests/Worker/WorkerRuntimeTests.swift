@@ -248,6 +248,9 @@ import Testing
         try await harness.waitForPosition(3)
         try harness.send(Array(repeating: bad, count: 12))
         try await harness.wait(for: "the limit") { failure(harness)?.contains("reading waits") == true }
+        try await harness.wait(for: "the check of the limit") {
+            failure(harness, of: "deadLetterOutbox")?.contains("nothing is consumed") == true
+        }
         try harness.send([WorkerHarness.message("c")])
         try await Task.sleep(for: .seconds(2))
         // Those that were fetched with the one that reached the limit are saved too.
@@ -264,7 +267,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 3)
     }
 
-    private func failure(_ harness: WorkerHarness) -> String? {
-        harness.runtime?.health.readiness().first { $0.name == "deadLetters" }?.reason
+    private func failure(_ harness: WorkerHarness, of check: String = "deadLetters") -> String? {
+        harness.runtime?.health.readiness().first { $0.name == check }?.reason
     }
 }
