@@ -19,7 +19,9 @@ struct AdministrationAPI: Sendable {
 
     var routes: [HTTPRoute] {
         ControlRequest.names.map { name in
-            var route = HTTPRoute(Self.path(of: name), method: .post, access: .operator) { request in
+            var route = HTTPRoute(
+                Self.path(of: name), method: .post, lasting: .administration, access: .operator
+            ) { request in
                 do {
                     return try await answer(request, name)
                 } catch let refusal as AdministrationGuard.Refusal {

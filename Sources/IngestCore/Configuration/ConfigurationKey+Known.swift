@@ -169,7 +169,7 @@ extension ConfigurationKey {
         .integer("http.maxConnections", \.http.maxConnections, 8...10_000, "The open connections at most."),
         .integer(
             "http.maxFeedReaders", \.http.maxFeedReaders, 1...10_000,
-            "The readers of the change feed at most, fewer than connections."),
+            "The readers of the change feed at most, three fewer than connections."),
         .choice("log.level", \.log.level, "The lowest level that is logged."),
         .choice("log.format", \.log.format, "The form of a log line."),
         .integer(

@@ -195,11 +195,12 @@ struct ConfigurationLoader {
                 "http.operatorToken is the same as http.bearerToken, so that every reader could change the store",
                 remedy: "Make another one with 'openssl rand -hex 32'.")
         }
-        if http.maxFeedReaders >= http.maxConnections {
+        // One for an operator, one for the console, and one for a probe.
+        if http.maxFeedReaders + 3 > http.maxConnections {
             problems.add(
                 .conflict, at: origins["http.maxFeedReaders"] ?? origins["http.maxConnections"] ?? .byDefault,
                 "http.maxFeedReaders is \(http.maxFeedReaders), which leaves no connection of \(http.maxConnections) to probes",
-                remedy: "Make http.maxFeedReaders smaller than http.maxConnections.")
+                remedy: "Lower http.maxFeedReaders to \(http.maxConnections - 3), or raise http.maxConnections.")
         }
     }
 

@@ -212,7 +212,7 @@ public struct HTTPConfiguration: Sendable, Equatable {
     public var allowUnauthenticated = false
     /// The open connections at most.
     public var maxConnections = 64
-    /// The readers of the change feed at most, fewer than connections.
+    /// The readers of the change feed at most, three fewer than connections.
     public var maxFeedReaders = 48
 
     /// Creates the defaults.

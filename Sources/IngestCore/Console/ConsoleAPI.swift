@@ -65,14 +65,15 @@ final class ConsoleAPI: Sendable {
 
     /// Makes a route whose answer is read from the store.
     private func read(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> Reading) -> HTTPRoute {
-        route(name) { [reads] question in .json(try await reads.read(try answer(question))) }
+        route(name, lasting: .read) { [reads] question in .json(try await reads.read(try answer(question))) }
     }
 
     /// Makes a route for the server's own names; a refused question is answered with its code.
     private func route(
-        _ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) async throws -> Response
+        _ name: String, lasting: HTTPRoute.Lasting? = nil,
+        _ answer: @escaping @Sendable (ConsoleQuestion) async throws -> Response
     ) -> HTTPRoute {
-        var route = HTTPRoute("/console/api/\(name)") { request in
+        var route = HTTPRoute("/console/api/\(name)", lasting: lasting) { request in
             do {
                 return try await answer(try ConsoleQuestion(request))
             } catch let error as any CodedError {

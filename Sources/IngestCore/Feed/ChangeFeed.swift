@@ -53,7 +53,7 @@ package final class ChangeFeed: Sendable {
 
     /// Answers `/changes`.
     package var route: HTTPRoute {
-        HTTPRoute(Self.path, isLongLived: true) { [self] in try await respond(to: $0) }
+        HTTPRoute(Self.path, lasting: .stream) { [self] in try await respond(to: $0) }
     }
 
     /// Answers a request: with a page, a stream, or what is wrong.
@@ -64,7 +64,8 @@ package final class ChangeFeed: Sendable {
             if request.method == .head { return Response(status: .ok, headers: Self.headers(asked.isStream)) }
             return asked.isStream ? stream(reader) : try await poll(asked, reader)
         } catch {
-            return try await refusal(error).response(latest: latestToken())
+            let refusal = try refusal(error)
+            return await refusal.response(latest: latestToken(for: refusal))
         }
     }
 
@@ -99,7 +100,10 @@ package final class ChangeFeed: Sendable {
         return token.number
     }
 
-    private func latestToken() async -> HistoryToken? { try? await reads.read { try $0.historyToken() } }
+    /// The store's present token, where the reader has to go on from it.
+    private func latestToken(for refusal: FeedRefusal) async -> HistoryToken? {
+        refusal.isExpired ? try? await reads.read { try $0.historyToken() } : nil
+    }
 
     /// Turns a failure into the reader's answer; rethrows a failure of the program.
     private func refusal(_ error: any Error) throws -> FeedRefusal {
@@ -207,15 +211,16 @@ package final class ChangeFeed: Sendable {
         var headers = Self.headers(true)
         // Proxies that gather an answer before they pass it on would silence the stream.
         headers[Self.bufferingHeader] = "no"
+        let hasLeft = HTTPRouting.hasClientLeft
         let body = ResponseBody { [self] writer in
             count(1)
             defer { count(-1) }
             do {
-                try await write(from: start, to: &writer)
+                try await write(from: start, to: &writer, until: hasLeft)
             } catch let error as StoreError {
                 let refusal = try refusal(error)
                 let name = refusal.isExpired ? "expired" : "failed"
-                let json = refusal.json(latest: await latestToken())
+                let json = refusal.json(latest: await latestToken(for: refusal))
                 try await writer.write(ByteBuffer(string: "event: \(name)\ndata: \(json)\n\n"))
             }
             try await writer.finish(nil)
@@ -226,12 +231,14 @@ package final class ChangeFeed: Sendable {
     // swift-format-ignore: NeverForceUnwrap
     private static let bufferingHeader = HTTPFields.Element.Name("X-Accel-Buffering")!
 
-    private func write(from start: FeedReader, to writer: inout any ResponseBodyWriter) async throws {
+    private func write(
+        from start: FeedReader, to writer: inout any ResponseBodyWriter, until hasLeft: @Sendable () -> Bool
+    ) async throws {
         var reader = start
         var lastWrite = ContinuousClock.now
         // The first bytes tell the reader that it is served, and where it stands.
         try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(token(reader.finished, reader))\n\n"))
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled, !hasLeft() {
             let generation = store.signal.generation
             let page = try await reader.next(limit: FeedRequest().limit)
             for event in page.events {

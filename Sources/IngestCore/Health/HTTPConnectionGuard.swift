@@ -65,7 +65,7 @@ final class HTTPConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             isReading = false
             if unanswered > 0 {
                 askTimer?.cancel()
-                connections.setBusy(true, context.channel)
+                connections.beginAnswer(context.channel)
             } else {
                 // The answer was sent before the body had come.
                 idle(context)
@@ -107,7 +107,7 @@ final class HTTPConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Waits for the next request.
     private func idle(_ context: ChannelHandlerContext) {
-        connections.setBusy(false, context.channel)
+        connections.endAnswer(context.channel)
         wait(timeouts.idle, context)
     }
 

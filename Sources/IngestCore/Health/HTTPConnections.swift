@@ -7,20 +7,13 @@ import Synchronization
 /// accepts, and closes the connection that has waited longest without a whole request. It refuses the new connection
 /// only when every connection is being answered.
 final class HTTPConnections: Sendable {
-    /// Answers that may take long, each kind with a bound of its own.
-    enum Lasting {
-        /// A stream or a long poll of a reader.
-        case stream
-        /// A request of an operator.
-        case administration
-    }
-
     private struct Entry {
         let channel: any Channel
-        let number: Int
+        /// The greater, the later it began to wait for a request.
+        var number: Int
         var isBusy = false
         /// The bound that its answer counts for, if it may take long.
-        var lasting: Lasting?
+        var lasting: HTTPRoute.Lasting?
         /// Called once the client has left, while its request is answered.
         var onDeparture: (@Sendable () -> Void)?
         /// Whether the client has closed its side: it waits for no answer any more.
@@ -29,32 +22,30 @@ final class HTTPConnections: Sendable {
 
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
-        var nextNumber = 0
+        private var nextNumber = 0
+
+        mutating func takeNumber() -> Int {
+            defer { nextNumber += 1 }
+            return nextNumber
+        }
     }
 
-    private let maximum: Int
-    private let maximumStreams: Int
-    private let maximumOperatorRequests: Int
+    private let configuration: HTTPServerConfiguration
     private let state = Mutex(State())
 
-    init(_ configuration: HTTPServerConfiguration) {
-        maximum = configuration.maximumConnections
-        maximumStreams = configuration.maximumLongLivedAnswers
-        maximumOperatorRequests = configuration.maximumOperatorRequests
-    }
+    init(_ configuration: HTTPServerConfiguration) { self.configuration = configuration }
 
     /// Admits a connection, or returns false when it must be closed.
     func admit(_ channel: any Channel) -> Bool {
         let (isAdmitted, evicted) = state.withLock { state -> (Bool, (any Channel)?) in
             var evicted: (any Channel)?
-            if state.entries.count >= maximum {
+            if state.entries.count >= configuration.maximumConnections {
                 let waiting = state.entries.values.filter { !$0.isBusy }
-                guard let oldest = waiting.min(by: { $0.number < $1.number }) else { return (false, nil) }
-                state.entries[ObjectIdentifier(oldest.channel)] = nil
-                evicted = oldest.channel
+                guard let idlest = waiting.min(by: { $0.number < $1.number }) else { return (false, nil) }
+                state.entries[ObjectIdentifier(idlest.channel)] = nil
+                evicted = idlest.channel
             }
-            state.entries[ObjectIdentifier(channel)] = Entry(channel: channel, number: state.nextNumber)
-            state.nextNumber += 1
+            state.entries[ObjectIdentifier(channel)] = Entry(channel: channel, number: state.takeNumber())
             return (true, evicted)
         }
         evicted?.close(promise: nil)
@@ -93,17 +84,34 @@ final class HTTPConnections: Sendable {
         }
     }
 
-    /// Notes whether a connection's request is being answered.
-    func setBusy(_ isBusy: Bool, _ channel: any Channel) {
+    /// Tells whether the client waits for no answer any more.
+    func hasLeft(_ channel: any Channel) -> Bool {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.hasLeft ?? true }
+    }
+
+    /// Notes that a connection's request is being answered.
+    func beginAnswer(_ channel: any Channel) {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.isBusy = true }
+    }
+
+    /// Notes that a connection waits for its next request.
+    func endAnswer(_ channel: any Channel) {
         state.withLock { state in
-            state.entries[ObjectIdentifier(channel)]?.isBusy = isBusy
-            if !isBusy { state.entries[ObjectIdentifier(channel)]?.lasting = nil }
+            let number = state.takeNumber()
+            state.entries[ObjectIdentifier(channel)]?.number = number
+            state.entries[ObjectIdentifier(channel)]?.isBusy = false
+            state.entries[ObjectIdentifier(channel)]?.lasting = nil
         }
     }
 
     /// Notes that an answer may take long, or returns false when there are too many of its kind.
-    func begin(_ lasting: Lasting, _ channel: any Channel) -> Bool {
-        let maximum = lasting == .stream ? maximumStreams : maximumOperatorRequests
+    func begin(_ lasting: HTTPRoute.Lasting, _ channel: any Channel) -> Bool {
+        let maximum =
+            switch lasting {
+            case .stream: configuration.maximumLongLivedAnswers
+            case .read: configuration.maximumReads
+            case .administration: configuration.maximumOperatorRequests
+            }
         return state.withLock { state in
             guard state.entries.values.count(where: { $0.lasting == lasting }) < maximum else { return false }
             state.entries[ObjectIdentifier(channel)]?.lasting = lasting

@@ -6,7 +6,7 @@ import ObjectGraph
 /// For example:
 /// ```swift
 /// HTTPRoute("/version") { _ in .text("1.0\n") }
-/// HTTPRoute("/changes", isLongLived: true) { request in … }
+/// HTTPRoute("/changes", lasting: .stream) { request in … }
 /// ```
 package struct HTTPRoute: Sendable {
     /// Answers a request; what it throws becomes a 500 without details.
@@ -22,12 +22,22 @@ package struct HTTPRoute: Sendable {
         case `operator`
     }
 
+    /// Answers that may take long. The number of each kind is bounded, so that probes find a free connection.
+    package enum Lasting: Sendable {
+        /// A stream or a long poll of a reader.
+        case stream
+        /// A read of the store for the console.
+        case read
+        /// A request of an operator.
+        case administration
+    }
+
     /// The path, without a slash at the end.
     package let path: String
     /// The method; a route for GET answers HEAD too.
     package let method: HTTPRequest.Method
-    /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
-    package let isLongLived: Bool
+    /// The bound that an answer counts for, if it may take long.
+    package let lasting: Lasting?
     /// Who may ask.
     package let access: Access
     /// Answers the request.
@@ -37,20 +47,14 @@ package struct HTTPRoute: Sendable {
     /// The names by which readers may ask for this path; nil for those of the server.
     var hosts: HTTPHosts?
 
-    /// The bound that an answer counts for, if it may take long.
-    var lasting: HTTPConnections.Lasting? {
-        if access == .operator { return .administration }
-        return isLongLived ? .stream : nil
-    }
-
     /// Creates a route.
     package init(
-        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, access: Access = .reader,
+        _ path: String, method: HTTPRequest.Method = .get, lasting: Lasting? = nil, access: Access = .reader,
         handler: @escaping Handler
     ) {
         self.path = path
         self.method = method
-        self.isLongLived = isLongLived
+        self.lasting = lasting
         self.access = access
         self.handler = handler
     }

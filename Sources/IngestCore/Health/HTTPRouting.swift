@@ -22,6 +22,8 @@ struct HTTPRouting: HTTPResponder {
 
     /// The address of the client whose request is answered.
     @TaskLocal static var clientAddress: String?
+    /// Tells whether that client has left; a stream asks while it has nothing to write.
+    @TaskLocal static var hasClientLeft: @Sendable () -> Bool = { false }
 
     init(
         routes: [HTTPRoute], configuration: HTTPServerConfiguration, connections: HTTPConnections, logger: Logger
@@ -58,12 +60,18 @@ struct HTTPRouting: HTTPResponder {
             response.headers[.allow] = Self.allowed(candidates).joined(separator: ", ")
             return response
         }
-        if let lasting = route.lasting, !connections.begin(lasting, channel) { return Self.tooMany(lasting) }
+        if let lasting = route.lasting, !connections.begin(lasting, channel) {
+            return Self.tooMany(lasting)
+        }
         do {
-            return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
-                // A request that changes something is carried out, also for a client that has left.
-                guard route.method == .get else { return try await route.handler(request) }
-                return try await connections.whileClientWaits(channel) { try await route.handler(request) }
+            // A request that changes something is carried out, also for a client that has left.
+            guard route.method == .get else {
+                return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
+                    try await route.handler(request)
+                }
+            }
+            return try await Self.$hasClientLeft.withValue({ connections.hasLeft(channel) }) {
+                try await connections.whileClientWaits(channel) { try await route.handler(request) }
             }
         } catch is CancellationError {
             return .problem(.requestTimeout, detail: "The client has left.")
@@ -85,9 +93,10 @@ struct HTTPRouting: HTTPResponder {
         }
     }
 
-    private static func tooMany(_ lasting: HTTPConnections.Lasting) -> Response {
+    private static func tooMany(_ lasting: HTTPRoute.Lasting) -> Response {
         if lasting == .administration { return .failure(.tooManyRequests) }
-        var response = Response.problem(.serviceUnavailable, detail: "There are too many open streams.")
+        let kind = lasting == .stream ? "open streams" : "reads at a time"
+        var response = Response.problem(.serviceUnavailable, detail: "There are too many \(kind).")
         response.headers[.retryAfter] = "5"
         return response
     }

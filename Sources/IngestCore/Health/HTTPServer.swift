@@ -16,6 +16,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
     package var maximumLongLivedAnswers = 48
     /// The operators' requests at most, beside those answers.
     package var maximumOperatorRequests = 8
+    /// The reads of the store for the console at most, beside both.
+    package var maximumReads = 4
     /// The size of all header fields of a request at most, in bytes.
     package var maximumHeaderBytes = 16_384
     /// The time for a whole request to arrive, in seconds.
@@ -45,8 +47,10 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
         self.init(host: http.host, port: http.port)
         maximumConnections = http.maxConnections
         maximumLongLivedAnswers = http.maxFeedReaders
-        // Half of the rest at most: probes find a connection.
-        maximumOperatorRequests = max(1, min(8, (http.maxConnections - http.maxFeedReaders) / 2))
+        // Half of the rest at most for each: probes find a connection.
+        let rest = http.maxConnections - http.maxFeedReaders
+        maximumOperatorRequests = max(1, min(8, rest / 2))
+        maximumReads = max(1, min(8, (rest - maximumOperatorRequests) / 2))
         bearerToken = http.bearerToken
         operatorToken = http.operatorToken
         if http.bearerToken == nil, http.isLoopback { hosts = HTTPHosts(http) }

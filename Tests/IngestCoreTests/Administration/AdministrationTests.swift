@@ -296,7 +296,7 @@ import Testing
     }
 
     @Test func `readers of the feed keep no operator out`() async throws {
-        let stream = HTTPRoute("/stream", isLongLived: true) { _ in
+        let stream = HTTPRoute("/stream", lasting: .stream) { _ in
             Response(
                 status: .ok,
                 body: ResponseBody { writer in

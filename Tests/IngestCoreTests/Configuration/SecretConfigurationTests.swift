@@ -131,8 +131,10 @@ struct SecretConfigurationTests {
     }
 
     @Test
-    func `readers of the feed leave connections to the probes`() throws {
+    func `readers of the feed leave connections to operators, the console and probes`() throws {
         #expect(throws: ConfigurationError.self) { _ = try load("http: { maxConnections: 20 }") }
+        #expect(throws: ConfigurationError.self) { _ = try load("http: { maxConnections: 20, maxFeedReaders: 18 }") }
+        #expect(throws: Never.self) { _ = try load("http: { maxConnections: 20, maxFeedReaders: 17 }") }
         let loaded = try load("http: { maxConnections: 20, maxFeedReaders: 10 }")
         let server = HTTPServerConfiguration(loaded.configuration.http)
         #expect(server.maximumConnections == 20 && server.maximumLongLivedAnswers == 10)

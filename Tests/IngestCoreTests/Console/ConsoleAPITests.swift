@@ -170,6 +170,28 @@ import Testing
         }
     }
 
+    @Test func `reads of the console are bounded, so that probes find a connection`() async throws {
+        try await fixture.addMany(400)
+        let api = ConsoleAPI(store: fixture.store, sampler: ConsoleSampler(fixture.metrics), limitSeconds: 3600)
+        try await withServer({ $0.maximumReads = 2 }, routes: api.routes) { port in
+            var searches: [RawConnection] = []
+            for _ in 0..<2 {
+                let connection = try #require(RawConnection(port: port))
+                connection.send("GET /console/api/\(Self.endless) HTTP/1.1\r\nHost: x\r\n\r\n")
+                searches.append(connection)
+            }
+            // They arrive when they are read.
+            var answer: RawAnswer?
+            while answer?.status != 503 {
+                answer = await RawAnswer.get("/console/api/objects?entity=Chat", port: port)
+            }
+            #expect(answer?.headers["retry-after"] == "5")
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+            #expect(await RawAnswer.get("/console/api/samples", port: port)?.status == 200)
+            withExtendedLifetime(searches) {}
+        }
+    }
+
     @Test func `the model comes as JSON and as a drawing`() async throws {
         #expect((try await ask("model")["entities"] as? [NSDictionary])?.count == 3)
         try await withServer(routes: api.routes) { port in

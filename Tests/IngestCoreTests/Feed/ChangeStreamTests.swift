@@ -64,6 +64,19 @@ struct ChangeStreamTests {
     }
 
     @Test
+    func `a silent stream ends with its client`() async throws {
+        let fixture = try FeedFixture(heartbeatSeconds: 3600)
+        try await fixture.serve { port in
+            do {
+                let connection = try Self.open(port)
+                #expect(await connection.read(until: "\n\n") != nil)
+                #expect(fixture.feed.readers == 1)
+            }
+            try await fixture.waitForReaders(0)
+        }
+    }
+
+    @Test
     func `a large transaction has an id with its last part only, so that a break repeats it whole`() async throws {
         let fixture = try FeedFixture(chunk: 20_000)
         try await fixture.addMany(11_000)

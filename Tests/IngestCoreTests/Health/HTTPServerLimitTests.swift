@@ -74,7 +74,7 @@ struct HTTPServerLimitTests {
     func `a client that does not read its answer is dropped`() async throws {
         let chunk = ByteBuffer(repeating: 0x61, count: 65_536)
         let (ended, continuation) = AsyncStream.makeStream(of: Bool.self)
-        let route = HTTPRoute("/stream", isLongLived: true) { _ in
+        let route = HTTPRoute("/stream", lasting: .stream) { _ in
             Response(
                 status: .ok,
                 body: ResponseBody { writer in
@@ -115,8 +115,24 @@ struct HTTPServerLimitTests {
     }
 
     @Test
+    func `a new connection replaces the one that has waited longest for a request`() async throws {
+        try await withServer({ ($0.maximumConnections, $0.idleTimeoutSeconds) = (2, 60) }) { port in
+            let used = try #require(RawConnection(port: port))
+            let idle = try #require(RawConnection(port: port))
+            for connection in [used, idle, used, used, used] {
+                connection.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await connection.read(until: "ok\n") != nil)
+            }
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+            #expect(await idle.readToEnd() == "")
+            used.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await used.read(until: "ok\n") != nil)
+        }
+    }
+
+    @Test
     func `streams are bounded, so that probes find a connection`() async throws {
-        let route = HTTPRoute("/stream", isLongLived: true) { _ in
+        let route = HTTPRoute("/stream", lasting: .stream) { _ in
             Response(
                 status: .ok,
                 body: ResponseBody { writer in

@@ -122,11 +122,14 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `operators have places beside the readers, and leave some to probes`() {
+    func `operators and the console have places beside the readers, and leave some to probes`() {
         var http = HTTPConfiguration()
-        #expect(HTTPServerConfiguration(http).maximumOperatorRequests == 8)
-        (http.maxConnections, http.maxFeedReaders) = (10, 4)
-        #expect(HTTPServerConfiguration(http).maximumOperatorRequests == 3)
+        for (connections, readers, requests, reads) in [(64, 48, 8, 4), (10, 4, 3, 1), (8, 5, 1, 1), (100, 1, 8, 8)] {
+            (http.maxConnections, http.maxFeedReaders) = (connections, readers)
+            let server = HTTPServerConfiguration(http)
+            #expect(server.maximumOperatorRequests == requests && server.maximumReads == reads)
+            #expect(readers + requests + reads < connections)
+        }
     }
 
     @Test
