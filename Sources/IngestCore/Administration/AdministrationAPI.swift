@@ -21,15 +21,7 @@ struct AdministrationAPI: Sendable {
         ControlRequest.names.map { name in
             var route = HTTPRoute(
                 Self.path(of: name), method: .post, lasting: .administration, access: .operator
-            ) { request in
-                do {
-                    return try await answer(request, name)
-                } catch let refusal as AdministrationGuard.Refusal {
-                    return refusal.response
-                } catch let error as ControlError {
-                    return .failure(error)
-                }
-            }
+            ) { try await answer($0, name) }
             route.onRefusal = { [desk] in desk.refused(from: $0) }
             return route
         }
@@ -77,7 +69,7 @@ private struct AdministrationAnswers: Sendable {
                 switch answer {
                 case .waiting, .step: break
                 case .note(let text): if notes.count < Self.maximumNotes { notes.append(text) }
-                case .failure(let error): return .failure(error)
+                case .failure(let error): throw error
                 case .result(let result):
                     let object = JSONObject(["request": request.name, "result": result, "notes": notes])
                     return .bytes(Array("\(object.json)\n".utf8), type: "application/json")
@@ -95,7 +87,7 @@ private struct AdministrationAnswers: Sendable {
             first = ticket.takeAnswers().answers.filter { $0 != .waiting }
             if !first.isEmpty { break }
         }
-        if case .failure(let error) = first.first { return .failure(error) }
+        if case .failure(let error) = first.first { throw error }
         let begun = first
         let interest = ClientInterest(ticket: ticket)
         let body = ResponseBody { writer in
@@ -138,26 +130,4 @@ private final class ClientInterest: Sendable {
     deinit { end() }
 
     func end() { ticket.abandon() }
-}
-
-extension Response {
-    /// Answers a request that the worker refused or failed with.
-    static func failure(_ error: ControlError) -> Response {
-        var response = problem(
-            status(of: error), detail: "\(error.message). \(error.remedy)", code: error.code)
-        if error.isRetriable { response.headers[.retryAfter] = "2" }
-        return response
-    }
-
-    private static func status(of error: ControlError) -> HTTPResponse.Status {
-        switch ControlError.Kind(rawValue: error.code) {
-        case .malformed, .unknown, .version: .badRequest
-        case .tooLong: .contentTooLarge
-        case .token, .keyReused: .unprocessableContent
-        case .cursorInUse, .configuration, .otherStore, .noBackupFolder: .conflict
-        case .forbidden: .forbidden
-        case .suspect, .busy, .ending, .interrupted, .late, .silent, .unavailable, .abandoned: .serviceUnavailable
-        case nil: error.isRetriable ? .serviceUnavailable : .internalServerError
-        }
-    }
 }

@@ -7,23 +7,14 @@ struct AdministrationGuard: Sendable {
     /// The characters that an idempotency key may have.
     static let maximumKeyLength = 128
 
-    /// Why a request is refused.
-    struct Refusal: Error, Equatable {
-        let status: HTTPResponse.Status
-        let code: String
-        let detail: String
-
-        var response: Response { .problem(status, detail: detail, code: code) }
-    }
-
     /// Checks the head, and returns the idempotency key, or nil where there is none.
     ///
-    /// - Throws: ``Refusal`` for the first check that the head fails.
-    func checkedKey(of request: Request) throws(Refusal) -> String? {
-        guard hosts.admits(request) else { throw HTTPHosts.refusal }
+    /// - Throws: ``HTTPRefusal`` for the first check that the head fails.
+    func checkedKey(of request: Request) throws(HTTPRefusal) -> String? {
+        guard hosts.admits(request) else { throw .otherHost }
         try checkOrigin(request.headers, request.head.authority ?? "")
         guard isJSON(request.headers[.contentType]) else {
-            throw Refusal(
+            throw HTTPRefusal(
                 status: .unsupportedMediaType, code: "http.content_type",
                 detail: "This path asks for the header 'Content-Type: application/json'.")
         }
@@ -34,7 +25,7 @@ struct AdministrationGuard: Sendable {
     private static let idempotencyKey = HTTPFields.Element.Name("Idempotency-Key")
 
     /// A browser names the page that asks; other clients name none.
-    private func checkOrigin(_ headers: HTTPFields, _ authority: String) throws(Refusal) {
+    private func checkOrigin(_ headers: HTTPFields, _ authority: String) throws(HTTPRefusal) {
         let site = Self.fetchSite.flatMap { headers[$0] }
         let isOwnSite = site.map { ["same-origin", "none"].contains($0) } ?? true
         let isOwnOrigin =
@@ -42,7 +33,7 @@ struct AdministrationGuard: Sendable {
                 ["http://\(authority)", "https://\(authority)"].contains(origin.lowercased())
             } ?? true
         if isOwnSite, isOwnOrigin { return }
-        throw Refusal(
+        throw HTTPRefusal(
             status: .forbidden, code: "http.origin", detail: "A page of another origin may not administer the worker.")
     }
 
@@ -52,13 +43,13 @@ struct AdministrationGuard: Sendable {
         return parts.first == "application/json" && parts.dropFirst().allSatisfy { $0 == "charset=utf-8" }
     }
 
-    private func key(_ headers: HTTPFields) throws(Refusal) -> String? {
+    private func key(_ headers: HTTPFields) throws(HTTPRefusal) -> String? {
         guard let name = Self.idempotencyKey else { return nil }
         let keys = headers[values: name]
         guard let key = keys.first else { return nil }
         let isPlain = key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         if keys.count == 1, isPlain, (1...Self.maximumKeyLength).contains(key.utf8.count) { return key }
-        throw Refusal(
+        throw HTTPRefusal(
             status: .badRequest, code: "http.idempotency_key",
             detail: "The header 'Idempotency-Key' takes 1 to \(Self.maximumKeyLength) visible characters, once.")
     }

@@ -78,9 +78,9 @@ final class ConsoleAPI: Sendable {
                 return try await answer(try ConsoleQuestion(request))
             } catch let error as any CodedError {
                 let isOfStore = (error as? StoreError).map { $0.code != .tooComplex } ?? false
-                return .problem(
-                    isOfStore ? .serviceUnavailable : .badRequest, detail: "\(error.message). \(error.remedy)",
-                    code: error.stableCode)
+                throw HTTPRefusal(
+                    status: isOfStore ? .serviceUnavailable : .badRequest, code: error.stableCode,
+                    detail: "\(error.message). \(error.remedy)")
             }
         }
         route.hosts = hosts
@@ -109,7 +109,7 @@ final class ConsoleAPI: Sendable {
         let entity = try question.entity(store.model)
         let identity = try question.text("id")
         guard let key = entity.identity.type.value(fromText: identity) else {
-            throw ConsoleQuestion.Refusal(message: "'id' is no \(entity.identity.type.rawValue)")
+            throw ConsoleQuestion.refusal("'id' is no \(entity.identity.type.rawValue)")
         }
         var request = FetchRequest(entity.name, where: "\(entity.identity.name) == %@", key)
         request.limit = 1

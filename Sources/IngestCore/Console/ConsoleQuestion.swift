@@ -3,21 +3,19 @@ import ObjectGraph
 
 /// The parameters of a question of the console.
 struct ConsoleQuestion: Sendable {
-    /// A parameter that cannot be understood.
-    struct Refusal: CodedError {
-        let code = "console.parameter"
-        let message: String
-        var remedy: String { "" }
+    /// Refuses a parameter that cannot be understood.
+    static func refusal(_ detail: String) -> HTTPRefusal {
+        HTTPRefusal(status: .badRequest, code: "console.parameter", detail: "\(detail).")
     }
 
     private let parameters: [String: String]
 
-    /// - Throws: ``Refusal`` where a parameter stands twice.
+    /// - Throws: ``HTTPRefusal`` where a parameter stands twice.
     init(_ request: Request) throws {
         var parameters: [String: String] = [:]
         for (name, value) in request.uri.queryParameters {
             if parameters.updateValue(String(value), forKey: String(name)) != nil {
-                throw Refusal(message: "A parameter stands twice")
+                throw Self.refusal("A parameter stands twice")
             }
         }
         self.parameters = parameters
@@ -27,7 +25,7 @@ struct ConsoleQuestion: Sendable {
     subscript(name: String) -> String? { parameters[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func text(_ name: String) throws -> String {
-        guard let value = self[name] else { throw Refusal(message: "'\(name)' is missing") }
+        guard let value = self[name] else { throw Self.refusal("'\(name)' is missing") }
         return value
     }
 
@@ -35,7 +33,7 @@ struct ConsoleQuestion: Sendable {
     func time(_ name: String) throws -> Int64 {
         guard let text = self[name] else { return 0 }
         guard let time = Int64(text), time >= 0, time < Int64.max / 1000 else {
-            throw Refusal(message: "'\(name)' is no time in milliseconds")
+            throw Self.refusal("'\(name)' is no time in milliseconds")
         }
         return time * 1000
     }
@@ -44,13 +42,13 @@ struct ConsoleQuestion: Sendable {
     func number(_ name: String) throws -> Int64? {
         guard let text = self[name] else { return nil }
         if let number = Int64(text) { return number }
-        throw Refusal(message: "'\(name)' is no number")
+        throw Self.refusal("'\(name)' is no number")
     }
 
     func entity(_ model: ObjectModel) throws -> Entity {
         let name = try text("entity")
         guard let entity = model.entity(named: name) else {
-            throw Refusal(message: "There is no such entity")
+            throw Self.refusal("There is no such entity")
         }
         return entity
     }

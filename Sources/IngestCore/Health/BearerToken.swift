@@ -33,13 +33,4 @@ struct BearerToken: Sendable {
         let isAllowed = token.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         return isAllowed ? nil : "has a character that a header does not take"
     }
-
-    /// The answer to a request without the token.
-    static var refusal: Response {
-        var response = Response.problem(
-            .unauthorized, detail: "This path asks for the header 'Authorization: Bearer TOKEN'.",
-            code: "http.unauthorized")
-        response.headers[.wwwAuthenticate] = "Bearer realm=\"ingest-worker\""
-        return response
-    }
 }

@@ -17,11 +17,6 @@ struct HTTPHosts: Sendable, Equatable {
     /// Tells whether a request means the server.
     func admits(_ request: Request) -> Bool { admits(request.head.authority ?? "") }
 
-    /// Why a request that means another server is refused.
-    static let refusal = AdministrationGuard.Refusal(
-        status: .misdirectedRequest, code: "http.host",
-        detail: "Host names another server. Add the name of a proxy to http.allowedHosts.")
-
     /// Tells whether the server is meant by the value of `Host`, whose port does not matter.
     func admits(_ authority: String) -> Bool {
         let isBracketed = authority.hasPrefix("[")

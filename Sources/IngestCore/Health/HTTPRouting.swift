@@ -46,10 +46,10 @@ struct HTTPRouting: HTTPResponder {
         let access = candidates?.first?.access ?? .reader
         guard admits(request, access) else {
             candidates?.first?.onRefusal?(channel.remoteAddress?.ipAddress ?? "an unknown address")
-            return BearerToken.refusal
+            return HTTPRefusal.unauthorized.response
         }
         if access == .reader, let hosts = hosts ?? candidates?.first?.hosts, !hosts.admits(request) {
-            return HTTPHosts.refusal.response
+            return HTTPRefusal.otherHost.response
         }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
@@ -61,7 +61,7 @@ struct HTTPRouting: HTTPResponder {
             return response
         }
         if let lasting = route.lasting, !connections.begin(lasting, channel) {
-            return Self.tooMany(lasting)
+            return HTTPRefusal.tooMany(lasting).response
         }
         do {
             // A request that changes something is carried out, also for a client that has left.
@@ -73,6 +73,10 @@ struct HTTPRouting: HTTPResponder {
             return try await Self.$hasClientLeft.withValue({ connections.hasLeft(channel) }) {
                 try await connections.whileClientWaits(channel) { try await route.handler(request) }
             }
+        } catch let refusal as HTTPRefusal {
+            return refusal.response
+        } catch let error as ControlError {
+            return HTTPRefusal(error).response
         } catch is CancellationError {
             return .problem(.requestTimeout, detail: "The client has left.")
         } catch let error as HTTPError {
@@ -91,14 +95,6 @@ struct HTTPRouting: HTTPResponder {
         case .reader: token?.admits(request) ?? true || isOperator
         case .operator: isOperator
         }
-    }
-
-    private static func tooMany(_ lasting: HTTPRoute.Lasting) -> Response {
-        if lasting == .administration { return .failure(.tooManyRequests) }
-        let kind = lasting == .stream ? "open streams" : "reads at a time"
-        var response = Response.problem(.serviceUnavailable, detail: "There are too many \(kind).")
-        response.headers[.retryAfter] = "5"
-        return response
     }
 
     private static func allowed(_ routes: [HTTPRoute]) -> [String] {
