@@ -1,28 +1,36 @@
-import Dispatch
 import ObjectGraph
 import ServiceLifecycle
 import Synchronization
 
-/// Takes a sample of the worker's figures every two seconds, as long as the worker runs, and counts dead letters.
+/// Takes a sample of the worker's figures every two seconds, as long as the worker runs, and has dead letters counted
+/// beside.
 final class ConsoleSampler: Service {
     private let metrics: WorkerMetrics
-    private let census: DeadLetterCensus?
-    private let queue = DispatchQueue(label: "census")
+    private let count: (@Sendable () async -> Void)?
     private let samples = Mutex(WorkerSamples())
 
-    init(_ metrics: WorkerMetrics, census: DeadLetterCensus? = nil) {
+    /// - Parameter count: counts dead letters; it may take long, and ends once its task is cancelled.
+    init(_ metrics: WorkerMetrics, count: (@Sendable () async -> Void)? = nil) {
         self.metrics = metrics
-        self.census = census
+        self.count = count
     }
 
     func run() async throws {
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            let sample = metrics.sample(at: WriterContext.systemTime())
-            samples.withLock { $0.append(sample) }
-            if let census { try? await queue.run { census.refresh() } }
-            try? await cancelWhenGracefulShutdown {
-                try await Task.sleep(for: .seconds(WorkerSamples.intervalSeconds))
+        try? await cancelWhenGracefulShutdown { [self] in
+            async let counting: Void = repeatedly { [count] in await count?() }
+            try await repeatedly { [self] in
+                let sample = metrics.sample(at: WriterContext.systemTime())
+                samples.withLock { $0.append(sample) }
             }
+            try await counting
+        }
+    }
+
+    /// Calls a function at each interval, until the task is cancelled.
+    private func repeatedly(_ body: @escaping @Sendable () async -> Void) async throws {
+        while true {
+            await body()
+            try await Task.sleep(for: .seconds(WorkerSamples.intervalSeconds))
         }
     }
 

@@ -1,5 +1,4 @@
 import Dispatch
-import KafkaClient
 import Logging
 import ObjectGraph
 import ServiceLifecycle
@@ -32,9 +31,8 @@ package struct StoreConsole: Sendable {
         self.logger = logger
         self.onBound = onBound
         store = try configuration.openStoreForReading(model: model)
-        metrics = WorkerMetrics(
-            version: WorkerRuntime.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
-        sampler = ConsoleSampler(metrics, census: DeadLetterCensus(store, metrics.deadLettersKept))
+        metrics = WorkerMetrics()
+        sampler = ConsoleSampler(metrics, count: DeadLetterCensus(store, metrics.deadLettersKept).refresh)
     }
 
     /// Serves until the process is asked to stop.
@@ -62,10 +60,7 @@ package struct StoreConsole: Sendable {
 
     /// The answer to `/status`: a JSON object.
     private func report() throws -> [UInt8] {
-        if let size = store.size {
-            metrics.storeBytes.set(size.bytes)
-            if let log = size.logBytes { metrics.walBytes.set(log) }
-        }
+        metrics.setSize(store.size)
         let answer = StatusAnswer(
             version: WorkerRuntime.version, startedAt: startedAt, storePlace: configuration.storePlace,
             modelName: store.model.name, figures: try store.read { try StoreFigures($0) }, notifiedToken: nil,

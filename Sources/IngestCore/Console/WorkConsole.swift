@@ -1,5 +1,4 @@
 import Dispatch
-import KafkaClient
 import Logging
 import ObjectGraph
 import Synchronization
@@ -34,18 +33,14 @@ package final class WorkConsole: Sendable {
         self.configuration = configuration
         self.model = model
         self.logger = logger
-        metrics = WorkerMetrics(
-            version: WorkerRuntime.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        metrics = WorkerMetrics()
         var rules = HealthRules()
         rules.work = work
         health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         health.register(in: metrics.registry)
         let found = try? configuration.figuresOfOldStore()
         figures = found?.figures ?? StoreFigures()
-        if let size = found?.size {
-            metrics.storeBytes.set(size.bytes)
-            if let log = size.logBytes { metrics.walBytes.set(log) }
-        }
+        metrics.setSize(found?.size)
     }
 
     deinit { serving.withLock { $0?.task.cancel() } }

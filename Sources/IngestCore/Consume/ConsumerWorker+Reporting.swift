@@ -17,11 +17,9 @@ extension ConsumerWorker {
             }
             metrics.setLag(measure, of: partition)
         }
-        guard let size = store.size else { return }
-        metrics.storeBytes.set(size.bytes)
-        guard let logBytes = size.logBytes else { return }
-        metrics.walBytes.set(logBytes)
-        if logGrowth.isWorthTelling(bytes: logBytes) {
+        let size = store.size
+        metrics.setSize(size)
+        if let logBytes = size?.logBytes, logGrowth.isWorthTelling(bytes: logBytes) {
             logger.warning(
                 "a reader keeps the store's write-ahead log from being used again; end its transaction",
                 metadata: ["bytes": .stringConvertible(logBytes)])

@@ -24,6 +24,8 @@ final class DeadLetterCensus: Sendable {
     private let store: Store
     private let gauge: GaugeSnapshot
     private let now: @Sendable () -> Double
+    /// The longest time of a count: one that takes longer is not known.
+    private static let limitSeconds = 60.0
     private let schedule = Mutex(CountingSchedule())
 
     init(
@@ -35,12 +37,14 @@ final class DeadLetterCensus: Sendable {
         self.now = now
     }
 
-    /// Counts again where it is time to. Blocks its thread.
-    func refresh() {
+    /// Counts again where it is time to. The count ends once the task is cancelled.
+    func refresh() async {
         let start = now()
         guard schedule.withLock({ $0.isDue(at: start) }) else { return }
         // While the store cannot be read, the count is not known.
-        let groups = try? store.read { try $0.deadLetterGroups() }
+        let groups = try? await store.reading(withinSeconds: Self.limitSeconds) {
+            try $0.deadLetterGroups(byEntity: false)
+        }
         gauge.replace(Self.byCode(groups?.map { ($0.code, $0.count) } ?? []))
         schedule.withLock { $0.counted(from: start, to: now()) }
     }

@@ -42,8 +42,12 @@ package final class MetricsRegistry: Sendable {
     }
 
     /// Registers a gauge with labels.
-    package func gauges(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
-        let family = MetricFamily(labels: labels, maximumSeries: maximumSeries) { Gauge() }
+    ///
+    /// - Parameter isBounded: Whether the number of series is bounded; not where others read the series themselves.
+    package func gauges(
+        _ name: String, _ help: String, labels: [String], isBounded: Bool = true
+    ) -> MetricFamily<Gauge> {
+        let family = MetricFamily(labels: labels, maximumSeries: isBounded ? maximumSeries : .max) { Gauge() }
         add(name, help, "gauge") { text in
             for (values, gauge) in family.sorted {
                 let number = gauge.value

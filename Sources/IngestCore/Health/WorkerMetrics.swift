@@ -130,16 +130,17 @@ package final class WorkerMetrics: Sendable {
         feedEvents = registry.counter("ingest_feed_events_total", "Events given to readers of the change feed.")
         consumerLag = registry.gauges(
             "kafka_consumer_lag", "Records between the store's position and the partition's end.",
-            labels: ["topic", "partition"])
+            labels: ["topic", "partition"], isBounded: false)
         consumerLagSeconds = registry.gauges(
             "kafka_consumer_lag_seconds",
             "Age of the oldest record between the store's position and the partition's end, at most.",
-            labels: ["topic", "partition"])
+            labels: ["topic", "partition"], isBounded: false)
         refetches = registry.counter(
             "ingest_fetches_anew_total",
             "Partitions that stalled though the broker had more, and were fetched again.")
         position = registry.gauges(
-            "ingest_position", "The next offset that the store waits for.", labels: ["topic", "partition"])
+            "ingest_position", "The next offset that the store waits for.", labels: ["topic", "partition"],
+            isBounded: false)
         lastErrorTimestamp = registry.gauge(
             "ingest_last_error_timestamp_seconds",
             "Time of the last error, in seconds since 1970; 0 when there was none.")
@@ -152,6 +153,18 @@ package final class WorkerMetrics: Sendable {
             "ingest_build_info", "Versions; the value is always 1.", labels: ["version", "librdkafka", "sqlite"]
         ).with(version, librdkafka, sqlite).set(1)
         ProcessMetrics.register(in: registry)
+    }
+
+    /// Registers the metrics of this program.
+    convenience init() {
+        self.init(version: WorkerRuntime.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+    }
+
+    /// Sets the size of the store, where it is known.
+    func setSize(_ size: StoreSize?) {
+        guard let size else { return }
+        storeBytes.set(size.bytes)
+        if let log = size.logBytes { walBytes.set(log) }
     }
 
     /// Sets the lag of a partition; nil where it is not known.

@@ -100,8 +100,7 @@ package final class WorkerRuntime: Sendable {
         let rules = HealthRules(configuration, work: takeover == nil ? nil : .rebuild)
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
-        metrics = WorkerMetrics(
-            version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        metrics = WorkerMetrics()
         health.register(in: metrics.registry)
         health.report(.starting(step: "opening the store"))
         if configuration.topics.isEmpty {
@@ -109,7 +108,7 @@ package final class WorkerRuntime: Sendable {
         }
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         store = try configuration.openStore(model: model, takeover: takeover)
-        sampler = ConsoleSampler(metrics, census: DeadLetterCensus(store, metrics.deadLettersKept))
+        sampler = ConsoleSampler(metrics, count: DeadLetterCensus(store, metrics.deadLettersKept).refresh)
         try configuration.checkPartitions(of: store)
         try configuration.verifySuspect(store, hooks, logger)
         writer = try WriterContext(store: store, options: configuration.writerOptions)

@@ -3,6 +3,18 @@ import Testing
 @testable import IngestCore
 
 @Suite struct WorkerSamplesTests {
+    @Test(.timeLimit(.minutes(1))) func `samples go on while dead letters are counted, and both end together`()
+        async throws
+    {
+        let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
+        // A count without an end of its own.
+        let sampler = ConsoleSampler(metrics) { try? await Task.sleep(for: .seconds(3600)) }
+        let task = Task { try await sampler.run() }
+        while sampler.recordsPerSecond == nil { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        try await task.value
+    }
+
     private func samples(_ count: Int, recordsEach: Int = 10) -> WorkerSamples {
         var samples = WorkerSamples()
         for number in 1...count {

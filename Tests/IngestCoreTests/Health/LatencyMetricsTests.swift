@@ -129,13 +129,13 @@ import Testing
 
     // MARK: Dead letters
 
-    @Test func `kept dead letters are counted by code`() throws {
+    @Test func `kept dead letters are counted by code`() async throws {
         let fixture = try PipelineFixture()
         let census = DeadLetterCensus(fixture.store, metrics.deadLettersKept, now: { 0 })
         for offset in Int64(0)..<3 { try fixture.add(TestRecord("no event", offset: offset)) }
         try fixture.add(TestRecord(Events.event("unknown.created", "{}"), offset: 3))
         try fixture.pipeline.finish()
-        census.refresh()
+        await census.refresh()
         #expect(metrics.deadLettersKept.all.map(\.number) == [3, 1])
         #expect(metrics.registry.render().contains("ingest_dead_letters_kept{code=\"decode."))
     }

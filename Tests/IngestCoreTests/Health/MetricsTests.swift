@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import Testing
 
 @testable import IngestCore
@@ -90,6 +91,16 @@ struct MetricsTests {
         #expect(!registry.render().contains("partition=\"0\""))
         family.with("t", "7").set(7)
         #expect(registry.render().contains("g{topic=\"t\",partition=\"7\"} 7"))
+    }
+
+    @Test
+    func `each partition of thousands has a lag of its own`() {
+        let metrics = WorkerMetrics(version: "1.2.3", librdkafka: "2.0.2", sqlite: "3.40.1")
+        for number: Int32 in 0..<3_000 {
+            metrics.setLag(PartitionLag.Measure(records: 1, seconds: 2), of: TopicPartition("t", number))
+        }
+        #expect(metrics.lag == 3_000 && metrics.lagSeconds == 2)
+        #expect(!metrics.registry.render().contains("other"))
     }
 
     private static func registry() -> MetricsRegistry {
