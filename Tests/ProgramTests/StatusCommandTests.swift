@@ -74,6 +74,11 @@ import Testing
         #expect(asked.status == 0, "\(asked.errors)")
         #expect(asked.output.contains(#""ready":true"#))
         #expect(asked.output.contains(#""worker":"http://127.0.0.1:\#(match.1)""#))
+        // Another name of the same file.
+        let link = workspace.path("link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: store)
+        let byLink = try status(["--json"], ["store.path=\(link)", port, "http.bearerToken=\(token)"])
+        #expect(byLink.status == 0 && byLink.output.contains(#""ready":true"#), "\(byLink.output)\(byLink.errors)")
         let withoutToken = try status([], [port])
         #expect(withoutToken.output.contains("answers with 401"), "\(withoutToken.output)")
 

@@ -87,6 +87,15 @@ extension WorkerConfiguration {
         }
     }
 
+    /// The place of the store as each process of this machine names it: the file behind symbolic links and from the root,
+    /// or the database.
+    var storeLocation: String {
+        switch storeKind {
+        case .file(let path): URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        case .postgres: storePlace
+        }
+    }
+
     /// The path of the socket at which the store's writer takes requests.
     ///
     /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, and the place gives its name.

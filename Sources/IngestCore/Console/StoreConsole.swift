@@ -63,6 +63,7 @@ package struct StoreConsole: Sendable {
         metrics.setSize(store.size)
         let answer = StatusAnswer(
             version: WorkerRuntime.version, startedAt: startedAt, storePlace: configuration.storePlace,
+            storeLocation: configuration.storeLocation,
             modelName: store.model.name, figures: try store.read { try StoreFigures($0) }, notifiedToken: nil,
             checks: [Self.check], faults: [], work: nil, recordsPerSecond: nil, metrics: metrics)
         return [UInt8](answer.json.utf8)

@@ -105,6 +105,7 @@ package final class WorkConsole: Sendable {
     private func report() -> [UInt8] {
         let answer = StatusAnswer(
             version: WorkerRuntime.version, startedAt: startedAt, storePlace: configuration.storePlace,
+            storeLocation: configuration.storeLocation,
             modelName: model.name, figures: figures, notifiedToken: nil, checks: health.readiness(), faults: [],
             work: health.work(), recordsPerSecond: nil, metrics: metrics)
         return [UInt8](answer.json.utf8)

@@ -5,15 +5,16 @@ import ObjectGraph
 
 /// Examinations of the machine: disk, permissions, limits, certificates, libraries.
 extension Examiner {
-    private var storePath: String? { if case .file(let path) = configuration.storeKind { path } else { nil } }
+    /// The store's file. SQLite follows symbolic links, and keeps its log beside the file that it finds.
+    private var storePath: String? { configuration.isStoreInFile ? configuration.storeLocation : nil }
 
-    /// The folder of a file, or the nearest one above that is there.
+    /// The folder of a file, or the nearest one above that is there, behind symbolic links.
     static func folder(of path: String) -> String {
         var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         while !FileManager.default.fileExists(atPath: folder.path), folder.path != "/" {
             folder.deleteLastPathComponent()
         }
-        return folder.path
+        return folder.resolvingSymlinksInPath().path
     }
 
     // MARK: The disk
@@ -84,31 +85,42 @@ extension Examiner {
     // MARK: Certificates and libraries
 
     /// The files of certificates that the configuration names, for Kafka, the schema registry and PostgreSQL.
-    private var certificateFiles: [String] {
+    private var certificateFiles: (ofClients: [String], ofAuthorities: [String]) {
         let properties = configuration.kafka.properties
         let query = configuration.store.url?.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        let ofServer = query.split(separator: "&").compactMap { parameter -> String? in
-            let parts = parameter.split(separator: "=", maxSplits: 1)
-            return parts.count == 2 && ["sslcert", "sslrootcert"].contains(parts[0])
-                ? parts[1].removingPercentEncoding : nil
+        func ofServer(_ name: String) -> String? {
+            let parameters = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1) }
+            return parameters.last { $0.count == 2 && $0[0] == name }?[1].removingPercentEncoding
         }
-        return [
-            properties["ssl.certificate.location"], properties["ssl.ca.location"], configuration.schemaRegistry.caFile,
-        ].compactMap(\.self).filter { $0 != "probe" } + ofServer.filter { $0 != "system" }
+        let authorities = [
+            properties["ssl.ca.location"], configuration.schemaRegistry.caFile, ofServer("sslrootcert"),
+        ]
+        return (
+            [properties["ssl.certificate.location"], ofServer("sslcert")].compactMap(\.self),
+            authorities.compactMap(\.self).filter { !["probe", "system"].contains($0) && !Self.isFolder($0) }
+        )
+    }
+
+    /// Whether a path names a folder, as `ssl.ca.location` may: it has the certificates of a system, most of them unused.
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
     func examineCertificates() throws -> Examination.Outcome {
         let now = WriterContext.systemTime() / 1_000_000
         var first: CertificateEnd?
-        for path in certificateFiles {
+        let (ofClients, ofAuthorities) = certificateFiles
+        for path in ofClients + ofAuthorities {
             guard let found = try? NIOSSLCertificate.fromPEMFile(path), !found.isEmpty else {
                 throw ExaminationError(
                     code: .certificate, message: "\(path) has no certificate that can be read",
                     remedy: "Name a file in PEM form that this user may read")
             }
-            // An authority's bundle has certificates that nobody uses any more: one that is valid is enough there.
+            // A client's own certificate is the first; those of its authorities follow. An authority's bundle has
+            // certificates that nobody uses any more: one that is valid is enough there.
             let ends = found.map { Int64($0.notValidAfter) }
-            let end = CertificateEnd(path: path, time: found.count == 1 ? ends[0] : ends.max() ?? 0)
+            let end = CertificateEnd(path: path, time: ofClients.contains(path) ? ends[0] : ends.max() ?? 0)
             if end.time < first?.time ?? .max { first = end }
         }
         guard let first else { return .skipped("no files of certificates are configured") }
@@ -198,6 +210,7 @@ struct DiskRoom {
 extension DiskRoom {
     /// Asks the file system of a store for its room; nil where it does not tell, with the reason in `errno`.
     init?(ofStore path: String) {
+        let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         let folder = Examiner.folder(of: path)
         let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
         var disk = statvfs()

@@ -31,6 +31,7 @@ struct StatusAnswer {
     var version: String
     var startedAt: Int64
     var storePlace: String
+    var storeLocation: String?
     var modelName: String
     var figures: StoreFigures
     var notifiedToken: Int64?
@@ -55,7 +56,7 @@ struct StatusAnswer {
         var byCode = JSONObject()
         for code in deadLettersByCode { byCode.add(code.value, Int(code.number)) }
         let store = JSONObject([
-            "path": storePlace, "model": modelName, "bytes": Int(metrics.storeBytes.value),
+            "path": storePlace, "location": storeLocation, "model": modelName, "bytes": Int(metrics.storeBytes.value),
             "walBytes": Int(metrics.walBytes.value),
         ])
         let counts = JSONObject([

@@ -38,6 +38,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package struct StoreState: Codable, Sendable, Equatable {
         /// The file, or the database without its password.
         package var path: String
+        /// The file behind symbolic links and from the root, or the database, where a worker tells it.
+        package var location: String?
         /// The name of the model.
         package var model: String
         /// The size of the file in bytes, where the worker measures it.

@@ -23,8 +23,9 @@ package struct StatusSource {
         guard let report = try? StatusReport(worker: address, status: status.body) else {
             return try readStore("\(address) is no worker of this program")
         }
-        guard report.store.path == configuration.storePlace else {
-            return try readStore("the worker at \(address) writes another store, \(report.store.path)")
+        guard report.store.location == configuration.storeLocation else {
+            return try readStore(
+                "the worker at \(address) writes another store, \(report.store.location ?? report.store.path)")
         }
         return report
     }

@@ -310,6 +310,7 @@ package final class WorkerRuntime: Sendable {
         self.figures.withLock { $0 = figures }
         let answer = StatusAnswer(
             version: Self.version, startedAt: startedAt, storePlace: configuration.storePlace,
+            storeLocation: configuration.storeLocation,
             modelName: store.model.name, figures: figures, notifiedToken: deliveredToken, checks: health.readiness(),
             faults: health.partitionFaults(), work: health.work(),
             recordsPerSecond: sampler.recordsPerSecond, metrics: metrics)

@@ -113,6 +113,72 @@ import Testing
         #expect(finding.message == "\(file.path) has no certificate that can be read")
     }
 
+    /// A certificate that ended in 2020, and one that ends in 2090.
+    private static let certificates = """
+        -----BEGIN CERTIFICATE-----
+        MIHDMHegAwIBAgIBATAFBgMrZXAwDDEKMAgGA1UEAwwBdDAeFw0xOTAxMDEwMDAw
+        MDBaFw0yMDAxMDEwMDAwMDBaMAwxCjAIBgNVBAMMAXQwKjAFBgMrZXADIQC2MMKu
+        BX+d/dqOL+tuu8gGYuYb3B06WLzGCKsoBlafxjAFBgMrZXADQQAoFB72ZTOP8lri
+        q76mekbqffp8VHWeP9ltIL9elnjzdWqS2d1kHInOh0Wx7rLt9TCPlqKVsuzy//Pz
+        ajzFiN8D
+        -----END CERTIFICATE-----
+        -----BEGIN CERTIFICATE-----
+        MIHFMHmgAwIBAgIBATAFBgMrZXAwDDEKMAgGA1UEAwwBdDAgFw0xOTAxMDEwMDAw
+        MDBaGA8yMDkwMDEwMTAwMDAwMFowDDEKMAgGA1UEAwwBdDAqMAUGAytlcAMhALYw
+        wq4Ff5392o4v6267yAZi5hvcHTpYvMYIqygGVp/GMAUGAytlcANBAPUOhilIWbi5
+        ikVrUmzaJQ0jSkToUuClAwco9TXBQ9iGyB4gvLlC01j2l1g111yMZxYZVzDPUT3Q
+        lqrcurIutQA=
+        -----END CERTIFICATE-----
+
+        """
+
+    @Test(arguments: [
+        ("ssl.certificate.location", "failed"), ("sslcert", "failed"), ("ssl.ca.location", "ok"),
+        ("sslrootcert", "ok"),
+    ])
+    func `a client's certificate is the first of its file, and one that is valid is enough for authorities`(
+        _ setting: String, _ state: String
+    ) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString).pem")
+        try Self.certificates.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var configuration = WorkerConfiguration()
+        if setting.contains(".") {
+            configuration.kafka.properties[setting] = file.path
+        } else {
+            configuration.store.url = "postgres://db/a?sslmode=verify-full&\(setting)=\(file.path)"
+        }
+        let examiner = Examiner(configuration, isOffline: true, logger: .silent)
+        let finding = Examination("certificates", examiner.examineCertificates).run()
+        #expect(finding.state.rawValue == state, "\(finding.message)")
+    }
+
+    @Test func `a folder of authorities is no file of certificates`() {
+        var configuration = WorkerConfiguration()
+        configuration.kafka.properties["ssl.ca.location"] = FileManager.default.temporaryDirectory.path
+        let examiner = Examiner(configuration, isOffline: true, logger: .silent)
+        #expect(Examination("certificates", examiner.examineCertificates).run().state == .skipped)
+    }
+
+    @Test func `a store behind symbolic links is examined where it is`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "links-\(UUID().uuidString)")
+        let (disk, link) = (folder.appending(path: "disk"), folder.appending(path: "link"))
+        try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: disk)
+        #expect(Examiner.folder(of: link.appending(path: "none/store.sqlite").path) == disk.path)
+        let store = disk.appending(path: "store.sqlite")
+        try Data(count: 5000).write(to: store)
+        let alias = folder.appending(path: "alias.sqlite")
+        try FileManager.default.createSymbolicLink(at: alias, withDestinationURL: store)
+        #expect(DiskRoom(ofStore: alias.path)?.storeBytes == 5000)
+        var configuration = WorkerConfiguration()
+        configuration.store.path = alias.path
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: disk.path)
+        let examiner = Examiner(configuration, isOffline: true, logger: .silent)
+        #expect(Examination("permissions", examiner.examinePermissions).run().state == .warning)
+    }
+
     @Test func `a folder that everybody may write is found`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "folder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

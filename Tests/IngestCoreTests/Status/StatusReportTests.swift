@@ -1,3 +1,4 @@
+import Foundation
 import KafkaClient
 import ObjectGraph
 import Testing
@@ -121,6 +122,13 @@ import Testing
         #expect(try report(StoreFigures(deadLetters: 32)).text.contains("dead letters   32: 32 decode.type\n"))
         let own = StoreFigures(deadLetters: 7, deadLettersByCode: [("decode.type", 4), ("json.truncated", 3)])
         #expect(try report(own).text.contains("dead letters   7: 4 decode.type, 3 json.truncated\n"))
+    }
+
+    @Test func `a store is named from the root, so that two of one relative path are not the same`() {
+        var configuration = WorkerConfiguration()
+        configuration.store.path = "data/../data/a.sqlite"
+        let location = FileManager.default.currentDirectoryPath + "/data/a.sqlite"
+        #expect(configuration.storeLocation == location)
     }
 
     @Test func `without a worker the report says so, and why`() {
