@@ -219,6 +219,16 @@ struct HistoryCommand: ParsableCommand {
         @Flag(help: "Also removes transactions that cursors have not read, and names these cursors.")
         var passCursors = false
 
+        func validate() throws {
+            if keepDays != nil, before != nil {
+                throw ValidationError("--keep-days and --before exclude each other")
+            }
+            if let keepDays, !(0...36_500).contains(keepDays) {
+                throw ValidationError("--keep-days takes a number from 0 to 36500")
+            }
+            if let before, before < 0 { throw ValidationError("--before takes a token, a number from 0 up") }
+        }
+
         func run() throws {
             let loaded = try options.load().configuration
             let days = keepDays ?? loaded.history.keepDays
@@ -226,8 +236,7 @@ struct HistoryCommand: ParsableCommand {
             var purge = HistoryPurge(before: before.map { .token($0) } ?? .time(limit))
             if passCursors { purge.passesCursorsSavedBefore = .max }
             let progress = ProgressPrinter(isShown: true)
-            // A store that is not there yet is made by the purge.
-            if let store = try? options.openForReading() { try Self.watch(purge, progress, store) }
+            try Self.watch(purge, progress, try options.openForReading())
             let answer = try progress.finishing { try options.carryOut(.purgeHistory(purge)) }
             guard case .purged(let result) = answer else { return }
             Console.print("\(counted(result.transactionCount, "transaction")) removed")

@@ -117,6 +117,12 @@ package struct StoreRequests {
                 request: request, configuration: configuration, model: model, time: WriterContext.systemTime())
             return try reading.run(onStep: onStep, give: onNote)
         }
+        guard try configuration.hasStore(model: model) else {
+            // To open it would make one, at a mistyped place too.
+            throw StoreError(
+                .unavailable, "There is no store at \(configuration.storePlace)",
+                remedy: "Run or replay first, or correct store.path or store.url")
+        }
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
         let result: ControlResult
