@@ -27,7 +27,7 @@ struct AuditCommand: ParsableCommand {
     func run() throws {
         let store = try options.openForReading()
         for entry in try store.read({ try $0.auditEntries(before: before ?? .max, limit: limit) }) {
-            Console.print(json ? entry.json : entry.summary)
+            Console.print(json ? entry.json : entry.summary.visible)
         }
     }
 }

@@ -73,7 +73,7 @@ struct CheckCommand: ParsableCommand {
         var expectation = try expect.map { try SampleExpectation(try Self.content(of: $0)) }
         var recorded = ""
         let counts = try sample.read(path: path, topic: topic) { place, outcome in
-            Console.print(json ? sample.json(place, outcome) : sample.text(place, outcome))
+            Console.print(json ? sample.json(place, outcome) : sample.text(place, outcome).visible)
             let kept = sample.json(place, outcome, hasReason: false)
             expectation?.compare(kept)
             if record != nil { recorded += kept + "\n" }
@@ -81,7 +81,7 @@ struct CheckCommand: ParsableCommand {
         for (index, report) in sample.routes.enumerated() {
             Console.print(json ? report.json(number: index + 1) : report.text(number: index + 1))
         }
-        for gap in sample.gaps { Console.print(json ? gap.json : gap.text) }
+        for gap in sample.gaps { Console.print(json ? gap.json : gap.text.visible) }
         if !json {
             Console.print(
                 "\(counted(counts.events, "event")), \(counts.filtered) filtered, \(counted(counts.deadLetters, "dead letter")); "

@@ -26,7 +26,7 @@ struct ConflictsCommand: ParsableCommand {
         func run() throws {
             let store = try options.openForReading()
             for note in try store.read({ try $0.conflicts(after: after, limit: limit) }) {
-                Console.print(json ? note.json(store.model) : note.summary(store.model))
+                Console.print(json ? note.json(store.model) : note.summary(store.model).visible)
             }
         }
     }

@@ -47,11 +47,11 @@ enum Console {
         throw OutputError(reason: String(cString: strerror(failure)))
     }
 
-    /// Writes a line to standard error, whatever the level of the log.
+    /// Writes a line to standard error, whatever the level of the log. Parts of records cannot control the terminal.
     static func note(_ text: String, level: Logger.Level = .notice) {
         let notes = notes.withLock { $0 }
         if let logger = notes.logger { return logger.log(level: level, "\(text)") }
-        draw(notes.redactor.redacted(text) + "\n")
+        draw(notes.redactor.redacted(text).visible + "\n")
     }
 
     /// Writes to standard error as it is. Where the disk under a log is full, the work goes on.

@@ -21,7 +21,7 @@ extension DeadLettersCommand {
             let selection = try conditions.selection()
             let store = try options.openForReading()
             let groups = try store.read { try $0.deadLetterGroups(selection) }
-            for group in groups { Console.print(json ? group.json : group.text) }
+            for group in groups { Console.print(json ? group.json : group.text.visible) }
             if !json { Console.print("\(counted(groups.reduce(0) { $0 + $1.count }, "dead letter"))") }
         }
     }

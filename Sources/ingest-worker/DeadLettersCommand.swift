@@ -35,7 +35,7 @@ struct DeadLettersCommand: ParsableCommand {
             let (letters, total) = try store.read {
                 (try $0.deadLetters(selection, after: after, limit: limit), try $0.deadLetterCount(selection))
             }
-            for letter in letters { Console.print(json ? letter.json : letter.summary) }
+            for letter in letters { Console.print(json ? letter.json : letter.summary.visible) }
             if !json, letters.count < total { Console.print("\(letters.count) of \(total) shown") }
         }
     }
@@ -61,7 +61,7 @@ struct DeadLettersCommand: ParsableCommand {
                     description:
                         "There is no dead letter \(id). 'ingest-worker dead-letters list' lists them")
             }
-            Console.print(json ? letter.json : letter.details)
+            Console.print(json ? letter.json : letter.details.visible)
         }
     }
 

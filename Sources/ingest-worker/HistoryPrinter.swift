@@ -57,7 +57,8 @@ struct HistoryPrinter {
         let context = transaction.context.map { " (\($0))" } ?? ""
         let source = transaction.source.map { " from \($0)" } ?? ""
         Console.print(
-            "\(transaction.token)  \(Timestamp.text(transaction.time))  \(transaction.author)\(context)\(source)")
+            "\(transaction.token)  \(Timestamp.text(transaction.time))  \(transaction.author)\(context)\(source)"
+                .visible)
     }
 
     /// Prints a page's changes, and returns the number of parts.
@@ -71,8 +72,8 @@ struct HistoryPrinter {
             let type = store.model.entity(named: change.entity)?.identity.type ?? .string
             let properties = change.properties.isEmpty ? "" : "  " + change.properties.joined(separator: ", ")
             let tombstone = change.tombstone.map { "  \($0)" } ?? ""
-            Console.print(
-                "    \(change.kind.name) \(change.entity) \(type.text(of: change.identity))\(properties)\(tombstone)")
+            let identity = type.text(of: change.identity)
+            Console.print("    \(change.kind.name) \(change.entity) \(identity)\(properties)\(tombstone)".visible)
         }
         return 1
     }

@@ -145,7 +145,7 @@ struct InitCommand: ParsableCommand {
                     "  look at: broken (\(fault)\(place)): \(counted(passed.count, "record")); dead letters follow")
             }
         }
-        for warning in model.warnings { Console.print("  look at: \(warning)") }
+        for warning in model.warnings { Console.print("  look at: \(warning)".visible) }
         Console.print("wrote \(modelPath) and \(configurationPath)")
     }
 
@@ -162,7 +162,7 @@ struct InitCommand: ParsableCommand {
             }
             Console.print(
                 "tried \(path): \(counted(counts.events, "event")), \(counted(counts.deadLetters, "dead letter"))")
-            if let first { Console.print("  the first: \(first)") }
+            if let first { Console.print("  the first: \(first)".visible) }
             (events, deadLetters) = (events + counts.events, deadLetters + counts.deadLetters)
         }
         guard events == 0, deadLetters > 0 else { return }

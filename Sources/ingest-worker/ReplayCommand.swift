@@ -115,7 +115,7 @@ struct ReplayCommand: ParsableCommand {
             }
         }
         summary.seconds = HealthMonitor.monotonicSeconds() - started
-        Console.print(json ? summary.json : summary.text)
+        Console.print(json ? summary.json : summary.text.visible)
         try checkEnd(summary.summary.deadLetters, interruption)
     }
 

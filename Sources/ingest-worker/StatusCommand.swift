@@ -35,7 +35,7 @@ struct StatusCommand: ParsableCommand {
             Console.note("Standard output is no terminal: the status is shown once")
         }
         let report = try source.report()
-        Console.print(json ? report.json : report.text)
+        Console.print(json ? report.json : report.text.visible)
         if report.ready != true { throw ExitCode(ExitStatus.tryAgain) }
     }
 }

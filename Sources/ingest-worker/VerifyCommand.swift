@@ -38,7 +38,7 @@ struct VerifyCommand: ParsableCommand {
         let progress = ProgressPrinter(isShown: !json)
         let result = try progress.finishing { try options.carryOut(.verify, onStep: progress.show) }
         guard case .verified(let report) = result else { return }
-        Console.print(json ? report.json : report.text)
+        Console.print(json ? report.json : report.text.visible)
         try judge(report, remedy: StoreError.damageRemedy)
     }
 
@@ -60,7 +60,7 @@ struct VerifyCommand: ParsableCommand {
         let left = report.remaining.problemCount
         try audit.end(result: JSONObject(["repaired": report.mendedCount, "remaining": left]).json)
         try writer.close()
-        Console.print(json ? report.json : report.text)
+        Console.print(json ? report.json : report.text.visible)
         try judge(
             report.remaining,
             remedy: "They cannot be repaired: restore a backup, or build the store again with 'run --rebuild'")

@@ -42,6 +42,50 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["--keep-days", "1", "--before", "2"], ["--keep-days=-1"], ["--keep-days", "200000000"],
+        ["--before=-9223372036854775808"],
+    ])
+    func `a purge whose bound makes no sense is refused, and removes nothing`(_ options: [String]) throws {
+        let refused = try Program.run(["history", "purge", "--set", "store.path=\(store)"] + options)
+        #expect(refused.status == 64, "\(refused.errors)")
+        #expect(try tokens() == Array(1...last))
+    }
+
+    @Test(arguments: [
+        ["history", "purge"], ["history", "cursors", "put", "feed", "0"], ["dead-letters", "drop", "--all"],
+        ["dead-letters", "retry"], ["conflicts", "drop", "--through", "1"],
+    ])
+    func `a command at a mistyped path fails, and makes no store there`(_ command: [String]) throws {
+        let none = workspace.path("none.sqlite")
+        let result = try Program.run(command + ["--set", "store.path=\(none)"])
+        #expect(result.status == 69 && result.errors.contains("There is no store at \(none)"), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: none))
+    }
+
+    @Test func `a record cannot control the terminal of its reader`() throws {
+        let letters = workspace.path("letters.sqlite")
+        let file = try workspace.write(
+            #"""
+            {"type":"chat.created","time":"2026-03-02T08:00:00Z","data":{"id":"\u001b]0;x\u0007\u009b31m\u202e"}}
+            {"type":"chat.created","time":"2026-03-02T08:00:00Z","data":{"id":"c2","\u009btitle":"y"}}
+            {"type":"chat.created","data":"\#u{9B}31m\#u{1B}[2J
+            """#, to: "controls.jsonl")
+        let here = ["--set", "store.path=\(letters)"]
+        try #require(try Program.run(["replay", file, "--allow-dead-letters"] + here).status == 0)
+        for command in [
+            ["history", "list"], ["history", "list", "--entity", "Chat"], ["dead-letters", "list"],
+            ["dead-letters", "show", "2"], ["dead-letters", "retry"], ["fetch", "Chat"],
+        ] {
+            let result = try Program.run(command + here)
+            let controls = (result.output + result.errors).unicodeScalars.filter {
+                $0 != "\n" && [.control, .format].contains($0.properties.generalCategory)
+            }
+            #expect(controls.isEmpty, "\(command): \(controls.map(\.value))")
+        }
+        #expect(try Program.run(["history", "list"] + here).output.contains("insert Chat ·]0;x··31m·"))
+    }
+
     @Test func `a purge keeps the history that a cursor has not read, and says so`() throws {
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")

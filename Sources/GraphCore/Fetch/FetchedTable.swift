@@ -28,15 +28,8 @@ public struct FetchedTable {
 
     /// Shortens a text and makes control characters visible, so that a value cannot control the terminal.
     private func cell(_ text: String) -> String {
-        var visible = ""
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: visible += "·"
-            default: visible.unicodeScalars.append(scalar)
-            }
-            // A character may have several scalars; this many suffice for any sensible width.
-            if visible.unicodeScalars.count > 4 * maximumColumnWidth { break }
-        }
+        // A character may have several scalars; this many suffice for any sensible width.
+        let visible = String(text.unicodeScalars.prefix(4 * maximumColumnWidth + 1)).withoutControls()
         guard visible.count > maximumColumnWidth else { return visible }
         return String(visible.prefix(max(1, maximumColumnWidth) - 1)) + "…"
     }

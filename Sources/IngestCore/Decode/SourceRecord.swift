@@ -94,14 +94,14 @@ public struct DecodeError: CodedError, Equatable {
 
     /// Shows the beginning of a value: 24 characters, control characters left out.
     static func shownValue(_ text: String) -> String {
-        let cleaned = text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(25)
+        let cleaned = text.unicodeScalars.lazy.filter { $0.properties.generalCategory != .control }.prefix(25)
         let begin = String(String.UnicodeScalarView(cleaned.prefix(24)))
         return cleaned.count > 24 ? "'\(begin)…'" : "'\(begin)'"
     }
 
     /// Shows a name that a record states: cut to 60 characters, control characters left out.
     static func shown(_ name: String) -> String {
-        let cleaned = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
+        let cleaned = name.unicodeScalars.filter { $0.properties.generalCategory != .control }
         let text = String(String.UnicodeScalarView(cleaned.prefix(60)))
         return cleaned.count > 60 ? "'\(text)…'" : "'\(text)'"
     }
