@@ -37,7 +37,7 @@ enum Console {
     static func write(_ text: String) {
         failure.withLock { failure in
             // Text after a gap would look whole.
-            if failure == nil { failure = put(text, STDOUT_FILENO) }
+            if failure == nil { failure = LogSink.write(Array(text.utf8), to: STDOUT_FILENO) }
         }
     }
 
@@ -55,28 +55,10 @@ enum Console {
     }
 
     /// Writes to standard error as it is. Where the disk under a log is full, the work goes on.
-    static func draw(_ text: String) { _ = put(text, STDERR_FILENO) }
+    static func draw(_ text: String) { _ = LogSink.write(Array(text.utf8), to: STDERR_FILENO) }
 
     /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
     static var isTerminal: Bool { Terminal.errors.isPresent && notes.withLock { $0.logger == nil } }
-
-    /// Writes a text to a descriptor, and returns the number of the error that kept a part of it from there.
-    private static func put(_ text: String, _ descriptor: Int32) -> Int32? {
-        var text = text
-        return text.withUTF8 { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count > 0 { rest = rest.dropFirst(count) }
-                guard count < 0, errno != EINTR else { continue }
-                guard errno == EAGAIN else { return errno }
-                // A pipe that another program made so takes more when it is read.
-                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&room, 1, -1)
-            }
-            return nil
-        }
-    }
 }
 
 /// Standard output has not taken everything that a command has printed.

@@ -131,12 +131,9 @@ struct DeadLettersCommand: ParsableCommand {
 
         func run() throws {
             let selection = try selection.selection(isRequired: false)
-            let store = try options.openForReading()
-            try store.read { context in
-                for letter in try context.deadLetterIDs(selection) {
-                    if let letter = try context.deadLetter(letter.id) { Console.print(letter.json) }
-                }
-            }
+            let configuration = try options.load().configuration
+            let model = try ObjectModel.load(path: configuration.model)
+            try configuration.exportDeadLetters(selection, model: model) { Console.print($0) }
         }
     }
 }

@@ -76,3 +76,16 @@ struct ReadingWork: Sendable {
         return try configuration.backUpStore(to: path, model: model, verifies: verifies, progress: onStep)
     }
 }
+
+extension WorkerConfiguration {
+    /// Gives each selected dead letter of the store as a line that `replay` reads again.
+    ///
+    /// - Throws: `StoreError`, and the errors of `give`.
+    package func exportDeadLetters(
+        _ selection: DeadLetterSelection, model: ObjectModel, give: (String) throws -> Void
+    ) throws {
+        _ = try ReadingWork(
+            request: .exportDeadLetters(selection), configuration: self, model: model, time: WriterContext.systemTime()
+        ).run(give: give)
+    }
+}

@@ -18,17 +18,24 @@ package final class LogSink: Sendable {
 
     /// Creates a sink that writes to the process's standard error.
     package static func standardError(secretValues: [String] = []) -> LogSink {
-        LogSink(secretValues: secretValues) { bytes in
-            bytes.withUnsafeBytes { buffer in
-                var rest = buffer[...]
-                while !rest.isEmpty {
-                    let count = write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                    if count < 0 && errno == EINTR { continue }
-                    // Nothing can report that the log is gone; the work goes on.
-                    guard count > 0 else { return }
-                    rest = rest.dropFirst(count)
-                }
+        // Nothing can report that the log is gone; the work goes on.
+        LogSink(secretValues: secretValues) { _ = write($0, to: STDERR_FILENO) }
+    }
+
+    /// Writes bytes to a descriptor, and returns the number of the error that kept a part of them from there.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 { rest = rest.dropFirst(count) }
+                guard count < 0, errno != EINTR else { continue }
+                guard errno == EAGAIN else { return errno }
+                // A pipe that another program made so takes more when it is read.
+                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&room, 1, -1)
             }
+            return nil
         }
     }
 
