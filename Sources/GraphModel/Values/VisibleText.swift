@@ -1,6 +1,6 @@
 extension String {
-    /// The text with a dot for each character that could control a terminal, or turn the order of its letters. Lines and
-    /// tabs stay.
+    /// The text with a dot for each character that could control a terminal, or turn the order of its letters. Line
+    /// feeds and tabs stay.
     package var visible: String { withoutControls(except: ["\n", "\t"]) }
 
     /// Returns the text with a dot for each control and format character, and for each separator of lines.

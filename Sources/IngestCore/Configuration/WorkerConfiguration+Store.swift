@@ -87,8 +87,8 @@ extension WorkerConfiguration {
         }
     }
 
-    /// The place of the store as each process of this machine names it: the file behind symbolic links and from the root,
-    /// or the database.
+    /// The place of the store as each process of this machine names it: the file behind symbolic links and from the
+    /// root, or the database.
     var storeLocation: String {
         switch storeKind {
         case .file(let path): URL(fileURLWithPath: path).resolvingSymlinksInPath().path

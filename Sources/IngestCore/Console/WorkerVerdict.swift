@@ -216,7 +216,8 @@ package struct WorkerVerdict: Sendable, Equatable {
         ),
         "deadLetterOutbox": (
             "too many dead letters wait for their topic",
-            "Reading goes on by itself as soon as half of them are sent. Check the topic of dead letters and its rights."
+            "Reading goes on by itself as soon as half of them are sent. Check the topic of dead letters and its "
+                + "rights."
         ),
         withoutWorker: (
             "no worker runs", "The console shows the store as it is. 'ingest-worker run' reads topics into it."

@@ -101,7 +101,8 @@ extension Examiner {
         )
     }
 
-    /// Whether a path names a folder, as `ssl.ca.location` may: it has the certificates of a system, most of them unused.
+    /// Whether a path names a folder, as `ssl.ca.location` may: it has the certificates of a system, most of them
+    /// unused.
     private static func isFolder(_ path: String) -> Bool {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
