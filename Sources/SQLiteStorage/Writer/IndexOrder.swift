@@ -45,7 +45,7 @@ struct IndexOrder {
             case .text(var text):
                 var beginning: (UInt64, UInt64) = (0, 0)
                 text.withUTF8 { bytes in
-                    withUnsafeMutableBytes(of: &beginning) { $0.copyMemory(from: .init(rebasing: bytes.prefix(16))) }
+                    withUnsafeMutableBytes(of: &beginning) { $0.copyBytes(from: bytes.prefix(16)) }
                 }
                 (high, low) = (beginning.0.bigEndian, beginning.1.bigEndian)
             case .integer(let number): high = UInt64(bitPattern: number) ^ 1 << 63
