@@ -1,6 +1,7 @@
 /// The writer of a store in memory: it changes a copy of the tables, which a commit hands over to the storage.
 final class MemoryWriterSession: WriterSession {
     let model: ObjectModel
+    var onProgress: (() -> Void)?
     private let storage: MemoryStorage
     private var tables: MemoryTables
     private var epoch: Int64 = 0
@@ -80,7 +81,10 @@ final class MemoryWriterSession: WriterSession {
 
     // MARK: Writing
 
-    func write(_ changes: RowChanges) throws(StoreError) { try tables.write(changes, model) }
+    func write(_ changes: RowChanges) throws(StoreError) {
+        try tables.write(changes, model)
+        onProgress?()
+    }
 
     func write(_ changes: TombstoneChanges) throws(StoreError) { try tables.write(changes) }
 

@@ -25,6 +25,8 @@ public final class WriterContext: @unchecked Sendable {
         public var verifiesSuspectStore = true
         /// The time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = WriterContext.systemTime
+        /// Called again and again while a call of the writer works in the store, which may take minutes.
+        package var onProgress: (() -> Void)?
 
         /// Makes options with their defaults.
         public init() {}
@@ -138,7 +140,11 @@ public final class WriterContext: @unchecked Sendable {
         let now = options.now()
         let session = try store.storage.makeWriterSession()
         do {
-            let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
+            let counters = try session.access {
+                let counters = try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now)
+                session.onProgress = options.onProgress
+                return counters
+            }
             registry = ObjectRegistry(
                 session, model: store.model, setDeletionThreshold: options.setDeletionThreshold)
             registry.take(counters, remembersAggregates: !session.sharesStore)
@@ -364,17 +370,6 @@ public final class WriterContext: @unchecked Sendable {
         }
         try commit()
         return result
-    }
-
-    /// Saves through which number dead letters were sent to a topic, with the next commit.
-    ///
-    /// - Throws: ``StoreError``.
-    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
-        try undoingOnFailure("save the dead letters' cursor") {
-            try beginIfNeeded()
-            try session.putSentDeadLetter(id, topic: topic)
-            uncommittedCount += 1
-        }
     }
 
     /// Removes dead letters, and commits that with whatever is applied.

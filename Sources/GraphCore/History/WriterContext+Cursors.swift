@@ -32,4 +32,15 @@ extension WriterContext {
     public func removeCursor(_ name: String) throws(StoreError) -> Bool {
         try change("remove a cursor") { try $0.removeCursor(name: name) }
     }
+
+    /// Saves through which number dead letters were sent to a topic, with the next commit.
+    ///
+    /// - Throws: ``StoreError``.
+    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        try undoingOnFailure("save the dead letters' cursor") {
+            try beginIfNeeded()
+            try session.putSentDeadLetter(id, topic: topic)
+            uncommittedCount += 1
+        }
+    }
 }

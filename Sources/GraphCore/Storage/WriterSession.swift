@@ -6,6 +6,10 @@ package protocol WriterSession: RowReader {
     /// The model of the store.
     var model: ObjectModel { get }
 
+    /// Called again and again while work in the store proceeds, on the thread that uses the session. It may not call the
+    /// session.
+    var onProgress: (() -> Void)? { get set }
+
     // MARK: Access
 
     /// Calls `body` where the session may be used, such as on the thread of the storage's connection.

@@ -136,4 +136,11 @@ extension WorkerConfiguration {
         options.leaseTTLSeconds = Double(lease.ttlSeconds)
         return options
     }
+
+    /// The options of the worker's writer: work in the store counts as a heartbeat, for a deletion may take minutes.
+    func writerOptions(_ health: HealthMonitor) -> WriterContext.Options {
+        var options = writerOptions
+        options.onProgress = { health.report(.heartbeat) }
+        return options
+    }
 }

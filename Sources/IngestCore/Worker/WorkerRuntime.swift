@@ -111,7 +111,7 @@ package final class WorkerRuntime: Sendable {
         sampler = ConsoleSampler(metrics, count: DeadLetterCensus(store, metrics.deadLettersKept).refresh)
         try configuration.checkPartitions(of: store)
         try configuration.verifySuspect(store, hooks, logger)
-        writer = try WriterContext(store: store, options: configuration.writerOptions)
+        writer = try WriterContext(store: store, options: configuration.writerOptions(health))
         health.report(.storeOK)
         health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)

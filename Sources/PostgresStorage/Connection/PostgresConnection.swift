@@ -25,6 +25,8 @@ final class PostgresConnection {
     static let maximumPreparedCount = 500
     /// Statements that go out with the next round trip, with what looks at their results.
     private(set) var waiting: [(statement: PostgresStatement, check: ResultCheck?)] = []
+    /// Called after each round trip.
+    var onProgress: (() -> Void)?
     /// The number of round trips so far.
     private(set) var roundTripCount = 0
     /// The number of rows that the server has sent so far.
@@ -226,6 +228,7 @@ final class PostgresConnection {
         }
         guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
         let results = try results(own, refusals, action, streamed: isStreamed ? number - 1 : nil, each)
+        onProgress?()
         for (entry, result) in zip(before, results) { try entry.check?(result) }
         return Array(results.suffix(statements.count))
     }

@@ -5,7 +5,8 @@
 final class PostgresWriterSession: WriterSession {
     let model: ObjectModel
     let storage: PostgresStorage
-    private(set) var connection: PostgresConnection
+    private(set) var connection: PostgresConnection { didSet { connection.onProgress = onProgress } }
+    var onProgress: (() -> Void)? { didSet { connection.onProgress = onProgress } }
     /// Whether the store knows of this connection, as far as its writer has to tell.
     private var isRegistered = true
     let plans: PostgresReadPlan

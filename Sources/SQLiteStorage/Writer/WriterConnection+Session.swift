@@ -10,7 +10,10 @@ extension WriterConnection: WriterSession {
         return try storage.onWriter { _ in try body() }
     }
 
-    func close() { releaseStatements() }
+    func close() {
+        if onProgress != nil { onProgress = nil }
+        releaseStatements()
+    }
 
     // MARK: The lease
 

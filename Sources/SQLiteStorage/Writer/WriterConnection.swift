@@ -20,6 +20,21 @@ final class WriterConnection {
     var identityBounds: IdentityBounds
     /// Whether the store has the index of changes by object, once that was asked.
     var hasObjectIndex: Bool?
+    /// Called while statements run. ``close()`` takes it back, because SQLite's connection outlives this object.
+    var onProgress: (() -> Void)? {
+        didSet {
+            sqlite3_progress_handler(
+                connection, onProgress == nil ? 0 : Self.instructionsBetweenReports,
+                { pointer in
+                    guard let pointer else { return 0 }
+                    Unmanaged<WriterConnection>.fromOpaque(pointer).takeUnretainedValue().onProgress?()
+                    return 0
+                }, Unmanaged.passUnretained(self).toOpaque())
+        }
+    }
+
+    /// So many of SQLite's instructions, about a millisecond, lie between two reports of progress.
+    private static let instructionsBetweenReports: Int32 = 100_000
 
     init(_ handle: OpaquePointer, model: ObjectModel, storage: SQLiteStorage? = nil) {
         connection = handle

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Synchronization
 import Testing
 
@@ -171,6 +172,21 @@ struct HealthStateTests {
         var state = Self.ready(at: 10)
         state.apply(.heartbeat, at: 3)
         #expect(state.readiness(at: 12).allSatisfy { $0.isOK })
+    }
+
+    @Test
+    func `work that proceeds in the store keeps the worker alive`() throws {
+        let clock = ClockBox()
+        let health = HealthMonitor { clock.now }
+        let store = Store.inMemoryTables(model: try TestModels.chat())
+        let writer = try WriterContext(store: store, options: WorkerConfiguration().writerOptions(health))
+        health.report(.started)
+        clock.advance(by: 31)
+        #expect(Self.failures(health.liveness()) == ["loop": "no heartbeat for 31 seconds"])
+        let chat = try #require(store.model.entity(named: "Chat"))
+        let operation = ObjectOperation(.upsert, entity: chat.index, identity: .text("c"))
+        try writer.apply(WriterContext.Chunk(events: [ChangeSet(operation)])).check()
+        #expect(health.liveness().allSatisfy { $0.isOK })
     }
 
     @Test

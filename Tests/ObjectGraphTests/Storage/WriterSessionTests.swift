@@ -149,6 +149,34 @@ import Testing
     }
 
     @Test(arguments: TestStorage.allCases)
+    func `work in the store reports its progress until the session is closed`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        try fixture.access {
+            let session = try fixture.session()
+            var count = 0
+            session.onProgress = { count += 1 }
+            func work(_ key: Int64) throws {
+                try session.begin()
+                try session.write(try fixture.insertion(key, "Person", ["id": .text("\(key)")]))
+                // SQLite reports the progress of long statements only.
+                let counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000)"
+                _ = try (session as? WriterConnection)?.integer("\(counting) SELECT sum(i) FROM n")
+                try session.commit()
+            }
+            try work(1)
+            let reported = count
+            #expect(reported > 0)
+            try work(2)
+            #expect(count > reported)
+            guard let session = session as? WriterConnection else { return }
+            session.close()
+            let last = count
+            try work(3)
+            #expect(count == last)
+        }
+    }
+
+    @Test(arguments: TestStorage.allCases)
     func `tokens grow past transactions without changes`(_ storage: TestStorage) throws {
         let fixture = try Fixture(storage)
         try fixture.access {
