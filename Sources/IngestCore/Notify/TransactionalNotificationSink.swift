@@ -52,7 +52,7 @@ package final class TransactionalNotificationSink: NotificationSink {
         try step { state in
             _ = try begun(&state)
             return try admin.committedOffsets(
-                group: group, partitions: [place], timeoutMilliseconds: remainingMilliseconds)[place]
+                group: group, partitions: [place], isStable: true, timeoutMilliseconds: remainingMilliseconds)[place]
         }
     }
 

@@ -32,11 +32,14 @@ public final class Admin: Sendable {
 
     /// Reads a group's committed offsets, of these partitions or (nil) of all that it has; one without is absent.
     ///
+    /// - Parameter isStable: whether the broker refuses (retriable) while a transaction with offsets of the group is
+    ///   undecided; otherwise it tells the offsets before that transaction.
     /// - Throws: ``KafkaError``.
     public func committedOffsets(
-        group: String, partitions: [TopicPartition]? = nil, timeoutMilliseconds: Int = 10_000
+        group: String, partitions: [TopicPartition]? = nil, isStable: Bool = false, timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {
-        try native.committedOffsets(group: group, partitions: partitions, timeoutMilliseconds: timeoutMilliseconds)
+        try native.committedOffsets(
+            group: group, partitions: partitions, isStable: isStable, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     /// Describes a consumer group; one that nobody has joined has no members.

@@ -45,7 +45,7 @@ final class NativeAdmin: @unchecked Sendable {
     }
 
     func committedOffsets(
-        group: String, partitions: [TopicPartition]?, timeoutMilliseconds: Int
+        group: String, partitions: [TopicPartition]?, isStable: Bool, timeoutMilliseconds: Int
     ) throws -> [TopicPartition: Int64] {
         let list = partitions.map { NativePartitionList($0) }
         // The library copies the list.
@@ -58,6 +58,9 @@ final class NativeAdmin: @unchecked Sendable {
         defer { rd_kafka_ListConsumerGroupOffsets_destroy(native) }
         var requests: [OpaquePointer?] = [native]
         return try request(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeoutMilliseconds) { options, queue in
+            // It fails of other requests only.
+            let error = rd_kafka_AdminOptions_set_require_stable_offsets(options, isStable ? 1 : 0)
+            if let error { rd_kafka_error_destroy(error) }
             rd_kafka_ListConsumerGroupOffsets(client.pointer, &requests, requests.count, options, queue)
         } read: { event in
             var count = 0
