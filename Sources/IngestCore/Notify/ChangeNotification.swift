@@ -39,9 +39,22 @@ package struct NotificationBuilder: Sendable {
         for transaction: HistoryTransaction, firstPart: Int = 1,
         values: (HistoryChange) throws -> String? = { _ in nil }, isWanted: (HistoryChange) -> Bool = { _ in true }
     ) rethrows -> [ChangeNotification] {
+        var notifications: [ChangeNotification] = []
+        try build(transaction, firstPart: firstPart, values: values, isWanted: isWanted) { notifications.append($0) }
+        return notifications
+    }
+
+    /// Calls `take` with a transaction's notifications one by one: those with values may be large together.
+    ///
+    /// The parameters are those of ``notifications(for:firstPart:values:isWanted:)``.
+    func build(
+        _ transaction: HistoryTransaction, firstPart: Int = 1,
+        values: (HistoryChange) throws -> String?, isWanted: (HistoryChange) -> Bool = { _ in true },
+        take: (ChangeNotification) throws -> Void
+    ) rethrows {
         switch granularity {
-        case .transaction: byTransaction(transaction, firstPart, isWanted)
-        case .object: try byObject(transaction, isWanted, values)
+        case .transaction: try byTransaction(transaction, firstPart, isWanted).forEach(take)
+        case .object: try byObject(transaction, isWanted, values, take)
         }
     }
 
@@ -85,9 +98,8 @@ package struct NotificationBuilder: Sendable {
 
     private func byObject(
         _ transaction: HistoryTransaction, _ isWanted: (HistoryChange) -> Bool,
-        _ values: (HistoryChange) throws -> String?
-    ) rethrows -> [ChangeNotification] {
-        var notifications: [ChangeNotification] = []
+        _ values: (HistoryChange) throws -> String?, _ take: (ChangeNotification) throws -> Void
+    ) rethrows {
         for (index, change) in transaction.changes.enumerated() where isWanted(change) {
             let current = try values(change).map { ",\"values\":\($0)" } ?? ""
             let id = "\(mark(transaction)).\(transaction.firstIndex + index + 1)"
@@ -96,15 +108,12 @@ package struct NotificationBuilder: Sendable {
             if value.utf8.count + key.utf8.count > maximumBytes {
                 value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
             }
-            notifications.append(
-                ChangeNotification(token: transaction.token, key: key, value: value, trace: transaction.trace))
+            try take(ChangeNotification(token: transaction.token, key: key, value: value, trace: transaction.trace))
             // Compaction keeps the last record of a key permanently, unless its value is null.
             if change.kind == .delete {
-                notifications.append(
-                    ChangeNotification(token: transaction.token, key: key, value: nil, trace: transaction.trace))
+                try take(ChangeNotification(token: transaction.token, key: key, value: nil, trace: transaction.trace))
             }
         }
-        return notifications
     }
 
     private func objectEvent(

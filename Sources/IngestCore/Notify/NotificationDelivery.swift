@@ -108,24 +108,45 @@ final class NotificationDelivery: OutboxDelivery {
         return DeliveredBatch(cursor: last.token, count: Int(last.token - start))
     }
 
-    /// Sends the notifications of a batch, finishes it, and returns how many notifications there were.
-    private func send(_ transactions: [HistoryTransaction], _ last: HistoryTransaction) throws -> Int {
+    /// Notifications of a batch on their way to the sink: not all of them are in memory at a time.
+    private struct Gathered {
         var notifications: [ChangeNotification] = []
-        for transaction in transactions {
-            notifications += try builder.notifications(for: transaction, values: currentValues)
+        var bytes = 0
+        /// How many were gathered, those that are sent among them.
+        var count = 0
+
+        mutating func add(_ notification: ChangeNotification) {
+            notifications.append(notification)
+            bytes += (notification.key?.utf8.count ?? 0) + (notification.value?.utf8.count ?? 0)
+            count += 1
         }
-        try send(notifications)
-        // Only a transaction that stands alone can have more pages.
-        let count = notifications.count + (try sendRest(of: last, firstPart: notifications.count + 1))
-        health?.report(.publisherDelivering)
-        try sink.finish(through: last.token)
-        return count
     }
 
-    private func send(_ notifications: [ChangeNotification]) throws {
+    /// Sends the notifications of a batch, finishes it, and returns how many notifications there were.
+    private func send(_ transactions: [HistoryTransaction], _ last: HistoryTransaction) throws -> Int {
+        var gathered = Gathered()
+        for transaction in transactions { try gather(transaction, firstPart: 1, &gathered) }
+        // Only a transaction that stands alone can have more pages.
+        try gatherRest(of: last, &gathered)
+        try send(&gathered)
         health?.report(.publisherDelivering)
-        try sink.deliver(notifications)
-        metrics?.notifications.increment(by: notifications.count)
+        try sink.finish(through: last.token)
+        return gathered.count
+    }
+
+    private func gather(_ transaction: HistoryTransaction, firstPart: Int, _ gathered: inout Gathered) throws {
+        try builder.build(transaction, firstPart: firstPart, values: currentValues) { notification in
+            gathered.add(notification)
+            if gathered.bytes >= Self.maximumBytes { try send(&gathered) }
+        }
+    }
+
+    private func send(_ gathered: inout Gathered) throws {
+        health?.report(.publisherDelivering)
+        try sink.deliver(gathered.notifications)
+        metrics?.notifications.increment(by: gathered.notifications.count)
+        gathered.notifications.removeAll(keepingCapacity: true)
+        gathered.bytes = 0
     }
 
     /// Returns the token that the sink knows to be finished, where the store's cursor does not say so yet.
@@ -149,20 +170,18 @@ final class NotificationDelivery: OutboxDelivery {
 
     /// The number of changes that are in memory at a time, however many a transaction has.
     private static let pageSize = 5000
+    /// The bytes of notifications that are in memory at a time, unless one alone has more.
+    private static let maximumBytes = 4 << 20
 
-    /// Sends the further pages of a transaction, and returns how many notifications they had.
-    private func sendRest(of transaction: HistoryTransaction, firstPart: Int) throws -> Int {
-        var part = firstPart
+    /// Gathers the notifications of a transaction's further pages.
+    private func gatherRest(of transaction: HistoryTransaction, _ gathered: inout Gathered) throws {
         var next = transaction.nextIndex
         while let index = next {
             let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
             guard let page else { break }
-            let notifications = try builder.notifications(for: page, firstPart: part, values: currentValues)
-            try send(notifications)
-            part += notifications.count
+            try gather(page, firstPart: gathered.count + 1, &gathered)
             next = page.nextIndex
         }
-        return part - firstPart
     }
 
     private func currentValues(_ change: HistoryChange) throws -> String? {

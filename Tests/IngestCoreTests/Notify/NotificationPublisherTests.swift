@@ -14,17 +14,21 @@ import Testing
         struct Refusal: Error {}
         private struct State {
             var kept: [ChangeNotification] = []
+            /// The bytes of each call.
+            var sizes: [Int] = []
             var failures = 0
         }
         private let state = Mutex(State())
 
         var notifications: [ChangeNotification] { state.withLock { $0.kept } }
+        var sizes: [Int] { state.withLock { $0.sizes } }
         var tokens: [Int64] { notifications.map(\.token) }
         var failuresLeft: Int { state.withLock { $0.failures } }
         func fail(_ times: Int) { state.withLock { $0.failures = times } }
 
         func deliver(_ notifications: [ChangeNotification]) throws {
             try state.withLock { state in
+                state.sizes.append(notifications.reduce(0) { $0 + ($1.value?.utf8.count ?? 0) })
                 guard state.failures > 0 else { return state.kept += notifications }
                 state.failures -= 1
                 // A delivery may fail halfway: some have gone out, and will again.
@@ -35,10 +39,10 @@ import Testing
     }
 
     private func publisher(
-        _ fixture: PipelineFixture, _ sink: CollectingSink, logger: Logger = .silent
+        _ fixture: PipelineFixture, _ sink: CollectingSink, logger: Logger = .silent,
+        configuration: NotificationConfiguration = NotificationConfiguration()
     ) throws -> Outbox {
-        try .notifications(
-            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), logger: logger)
+        try .notifications(store: fixture.store, sink: sink, configuration: configuration, logger: logger)
     }
 
     /// Feeds messages in chunks of one, so that each is a transaction of its own.
@@ -54,6 +58,25 @@ import Testing
     }
 
     private var soon: Double { HealthMonitor.monotonicSeconds() + 60 }
+
+    @Test func `a batch with large values goes out in parts`() throws {
+        let fixture = try PipelineFixture()
+        let body = String(repeating: "x", count: 9000)
+        for number in 0..<1000 {
+            try fixture.add(TestRecord(Events.message("m\(number)", body: body), offset: Int64(number)))
+        }
+        try fixture.pipeline.finish()
+        let sink = CollectingSink()
+        var configuration = NotificationConfiguration()
+        (configuration.granularity, configuration.values) = (.object, true)
+        let publisher = try publisher(fixture, sink, configuration: configuration)
+        try publisher.drain(untilSeconds: soon)
+        #expect(sink.sizes.count > 2 && sink.sizes.allSatisfy { $0 < 5 << 20 })
+        #expect(sink.sizes.reduce(0, +) > 9_000_000)
+        let places = sink.notifications.compactMap { $0.key?.hasPrefix("Message:") == true ? $0.key : nil }
+        #expect(places.count == 1000 && Set(places) == Set((0..<1000).map { "Message:m\($0)" }))
+        #expect(publisher.cursor == (try fixture.store.read { try $0.lastToken() }))
+    }
 
     @Test func `delivers everything in order without gaps`() throws {
         let fixture = try fixture(messages: 450)
