@@ -162,7 +162,7 @@ package final class IngestPipeline {
         }
         chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
         let action = policy.added(
-            operations: operations, bytes: record.totalBytes, hasBacklog: hasBacklog, at: now())
+            operations: operations, bytes: record.wholeBytes, hasBacklog: hasBacklog, at: now())
         if action == .close { try commitChunk(hasBacklog: hasBacklog) }
     }
 

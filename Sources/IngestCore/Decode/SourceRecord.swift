@@ -55,6 +55,11 @@ public struct SourceRecord {
         totalBytes = value?.count ?? 0
     }
 
+    /// The full size of the value, of the key and of the headers.
+    var wholeBytes: Int {
+        headers.reduce(totalBytes + (key?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+    }
+
     /// Calls `body` with the bytes of a key or value, which live for the call.
     static func withBytes<Result, Failure: Error>(
         _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result

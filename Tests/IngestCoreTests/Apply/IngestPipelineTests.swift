@@ -39,6 +39,18 @@ import Testing
         #expect(fixture.pipeline.summary.chunks == 1)
     }
 
+    @Test func `the keys and headers of its records count among a chunk's bytes`() throws {
+        let long = String(repeating: "x", count: 500)
+        for record in [
+            TestRecord(Events.message("m0"), key: long), TestRecord(Events.message("m0"), headers: ["name": long]),
+            TestRecord(Events.message("m0"), headers: [long: nil]),
+        ] {
+            let fixture = try PipelineFixture { $0.chunk.maxBytes = 500 }
+            try fixture.add(record)
+            #expect(fixture.pipeline.summary.chunks == 1)
+        }
+    }
+
     @Test func `a chunk is committed after its time`() throws {
         let fixture = try PipelineFixture { $0.chunk.maxMilliseconds = 250 }
         #expect(fixture.pipeline.deadline == nil)
