@@ -19,6 +19,8 @@ struct FetchWatch: Sendable {
     /// How long it may be stalled before the client fetches it again, beside the same time. Each time without success
     /// the wait doubles, because an answer that only takes long has to come in the end.
     static let patienceSeconds = 5.0
+    /// The longest such wait.
+    static let maximumPatienceSeconds = 300.0
     /// The polls without a sign of life that have to lie in that time: while the worker does not poll, silence means
     /// nothing.
     static let leastPolls = 10
@@ -42,6 +44,9 @@ struct FetchWatch: Sendable {
 
     /// Whether health has a report of a silence, and none yet of its end.
     var isReported: Bool { isTold || isOver }
+
+    /// Whether the client has reached the end since it was sent to read.
+    var hasReachedEnd: Bool { end != nil }
 
     /// Takes that the client reads from elsewhere; that is no sign of life.
     mutating func begin() { end = nil }
@@ -103,7 +108,7 @@ struct FetchWatch: Sendable {
         let seconds = time - silence.since - brokerWaitSeconds
         if seconds >= patienceSeconds {
             self.silence = (time, 0)
-            patienceSeconds *= 2
+            patienceSeconds = min(patienceSeconds * 2, Self.maximumPatienceSeconds)
             return .refetch(behind: behind)
         }
         if isTold || seconds < Self.tellingSeconds { return nil }

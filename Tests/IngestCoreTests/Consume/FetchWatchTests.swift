@@ -26,6 +26,15 @@ import Testing
         #expect(times == [117, 138, 179, 260])
     }
 
+    @Test func `a partition is fetched again after five minutes at the latest`() {
+        var watch = FetchWatch(brokerWaitSeconds: 1)
+        var times: [Double] = []
+        for time in 0...2000 {
+            if case .refetch = update(&watch, end: 9, at: Double(time)) { times.append(Double(time)) }
+        }
+        #expect(zip(times.dropFirst(), times).map { $0 - $1 } == [11, 21, 41, 81, 161, 301, 301, 301, 301, 301])
+    }
+
     @Test func `a record ends the silence and the next silence begins again`() {
         var watch = FetchWatch(brokerWaitSeconds: 1)
         #expect(update(&watch, end: 9, at: 0) == nil)
