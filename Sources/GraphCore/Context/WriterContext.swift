@@ -259,12 +259,14 @@ public final class WriterContext: @unchecked Sendable {
 
     /// Keeps the lease while there is nothing to write; call it more often than the lease's time to live.
     ///
+    /// - Returns: whether it was time to renew the lease, and the store took it.
     /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
-    public func renewLease() throws(StoreError) {
+    @discardableResult public func renewLease() throws(StoreError) -> Bool {
         let isDue = exclusively { abs(options.now() - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000) }
-        guard isDue else { return }
+        guard isDue else { return false }
         try undoingOnFailure("renew the lease") { try beginIfNeeded() }
         try commit()
+        return true
     }
 
     /// Commits what is applied and gives the lease up. Another call of the writer, or of an editing context that saves

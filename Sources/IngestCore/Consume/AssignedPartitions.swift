@@ -158,6 +158,9 @@ struct AssignedPartitions: Sendable {
     /// The offsets that are saved and not yet told to the broker.
     var offsetsToCommit: [TopicPartition: Int64] { states.compactMapValues(\.offsetToCommit) }
 
+    /// The offsets that are saved, told to the broker or not.
+    var storedOffsets: [TopicPartition: Int64] { states.compactMapValues(\.stored) }
+
     /// The ends behind the last records that are not saved.
     var endsToSave: [TopicPartition: Int64] { states.compactMapValues(\.endToSave) }
 

@@ -13,7 +13,7 @@ extension ConsumerWorker {
             case .seek(let offset): try seek(partition, to: offset, consumer)
             case .jump(let jump, let reason): try go(partition, jump, reason, consumer)
             case .refetch(let behind): try refetch(partition, behind: behind, consumer)
-            case .report, .pause, .resume, .compareLastRecord, .askRange, .commitOffset: break
+            case .report, .pause, .resume, .compareLastRecord, .askRange: break
             }
         }
     }

@@ -5,6 +5,8 @@ import ObjectGraph
 struct WorkerSchedule {
     var cursorSaves = Recurrence(everySeconds: 1)
     var offsetCommits = Recurrence(everySeconds: 1)
+    /// Also of offsets that were committed before.
+    var offsetRepeats = Recurrence(everySeconds: 60)
     var reports = Recurrence(everySeconds: 1)
     var fetchChecks = Recurrence(everySeconds: 0.5)
     var takeoverChecks = Recurrence(everySeconds: 0.5)
@@ -23,8 +25,7 @@ extension ConsumerWorker {
         let writer = pipeline.writer
         if pipeline.deadline == nil {
             if !writer.sharesStore { try saveCursors(writer) }
-            try writer.renewLease()
-            storeAnswers()
+            if try writer.renewLease() || backoff.failureCount == 0 { storeAnswers() }
         }
         // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
         if pipeline.deadline != nil || writer.sharesStore, schedule.cursorSaves.isDue(at: time) {
@@ -35,7 +36,7 @@ extension ConsumerWorker {
         try serveRequests(writer)
         if schedule.offsetCommits.isDue(at: time) {
             try saveEnds()
-            commitOffsets(consumer, asynchronously: true)
+            commit(offsetsToTell(at: time), consumer, asynchronously: true)
         }
         if schedule.reports.isDue(at: time) { report(consumer) }
     }
@@ -92,8 +93,9 @@ extension ConsumerWorker {
         let positions = try storedPositions()
         let moved = ends.sorted { $0.key < $1.key }.compactMap { partition, end -> SourcePosition? in
             // Another writer of the store may have gone on with the partition.
-            guard var position = positions[partition], position.nextOffset == partitions[partition]?.stored else {
-                return nil
+            if positions[partition]?.nextOffset != partitions[partition]?.stored { return nil }
+            guard var position = positions[partition] else {
+                return SourcePosition(topic: partition.topic, partition: partition.partition, nextOffset: end)
             }
             position.detail = LastRecord(position)?.detail(before: end)
             position.nextOffset = end
@@ -102,15 +104,24 @@ extension ConsumerWorker {
         try pipeline.move(to: moved)
     }
 
-    /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
+    /// Tells the broker how far the store is, and waits for its answer. The broker's offsets are for displays of lag: the
+    /// store's decide.
     ///
     /// - Returns: false where the broker did not answer.
     @discardableResult
-    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) -> Bool {
+    func commitOffsets(_ consumer: Consumer) -> Bool {
+        commit(partitions.offsetsToCommit, consumer, asynchronously: false)
+    }
+
+    /// The offsets to commit now. Nobody waits for the answers, so a commit that failed is made good with all others.
+    func offsetsToTell(at time: Double) -> [TopicPartition: Int64] {
+        schedule.offsetRepeats.isDue(at: time) ? partitions.storedOffsets : partitions.offsetsToCommit
+    }
+
+    @discardableResult
+    private func commit(_ offsets: [TopicPartition: Int64], _ consumer: Consumer, asynchronously: Bool) -> Bool {
         // A store that is being built has no business with the offsets of the group.
-        if takeover != nil { return true }
-        let offsets = partitions.offsetsToCommit
-        if offsets.isEmpty { return true }
+        if takeover != nil || offsets.isEmpty { return true }
         do {
             try consumer.commit(
                 offsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)

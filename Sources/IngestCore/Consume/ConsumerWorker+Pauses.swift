@@ -30,14 +30,18 @@ extension ConsumerWorker {
             ])
     }
 
-    /// Takes that a partition has shown a record that was decoded, or is not read any more.
+    /// Takes that a partition has shown a record that was decoded, or shows none any more.
     func endDecodeWait(of partition: TopicPartition) {
         guard decodeWait.ended(partition) else { return }
         health.report(.decodingOK(topic: partition.topic, partition: partition.partition))
     }
 
-    /// Reads the partitions again that have waited for long enough, from the store's positions.
+    /// Reads the partitions again that have waited for long enough, from the store's positions. A partition that shows no
+    /// record any more, though it was read again, waits no longer.
     func retryDecoding() {
+        for partition in decodeWait.retried where partitions[partition]?.isExhausted ?? true {
+            endDecodeWait(of: partition)
+        }
         for partition in decodeWait.due(at: now()) { tell(partitions.handle(.pauseEnded(.decoding), partition)) }
     }
 

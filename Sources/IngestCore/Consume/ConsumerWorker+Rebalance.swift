@@ -14,7 +14,7 @@ extension ConsumerWorker {
             return try begin(assigned)
         case .revoked(let revoked):
             try saveOrDrop()
-            commitOffsets(consumer, asynchronously: false)
+            commitOffsets(consumer)
             release(revoked)
             // Until the group assigns again; it may assign nothing, and reports that as assigned too.
             if partitions.states.isEmpty {
@@ -24,8 +24,10 @@ extension ConsumerWorker {
             // Another member may have them already: the worker drops unsaved records, and reads them again if they come
             // back. The same holds for the partitions that stay.
             partitions.pause(for: .store)
-            try attempt { try discardIfRefused() }
+            try attempt { try pipeline.discard() }
+            // Released first: the worker claims the partitions that stay, and none of another member.
             release(lost)
+            try attempt { try discardIfRefused() }
             health.report(
                 .groupLost(reason: "the group's session is over, and its partitions may be with another member"))
         }
@@ -54,8 +56,7 @@ extension ConsumerWorker {
 
     /// Makes sure that no other worker saves positions of partitions that are read from now on.
     func claim(_ partitions: some Sequence<TopicPartition>) throws(StoreError) {
-        try pipeline.writer.claimPartitions(
-            partitions.map { StorePartition(topic: $0.topic, partition: $0.partition) })
+        try claimPartitions(partitions.map { StorePartition(topic: $0.topic, partition: $0.partition) })
     }
 
     /// Takes partitions that are read from now on. Returns where to read them from: the store's positions, and the

@@ -43,6 +43,8 @@ package final class ConsumerWorker: @unchecked Sendable {
     var lags: [TopicPartition: PartitionLag] = [:]
     /// Reads the store's positions; tests let it fail.
     var readPositions: () throws -> [SourcePosition]
+    /// Takes partitions over in the store; tests look at it.
+    var claimPartitions: ([StorePartition]) throws(StoreError) -> Void
     /// The last token that the outbox of notifications knows of.
     var notedToken: Int64
     /// The number of the pipeline's dead letters that their outbox knows of.
@@ -79,6 +81,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         consumerConfiguration = consumer
         store = writer.store
         readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
+        claimPartitions = { partitions throws(StoreError) in try writer.claimPartitions(partitions) }
         deliveryRole = DeliveryRole(sharesStore: writer.sharesStore)
         notedToken = try writer.store.read { try $0.lastToken() }
         metrics.historyToken.set(notedToken)
@@ -114,7 +117,7 @@ package final class ConsumerWorker: @unchecked Sendable {
             health.report(.draining)
             // A reader may have found what the writer has not: then nothing more is written.
             if store.needsVerification || isStoreRefusing { try pipeline.discard() } else { try finishReading() }
-            brokerAnswers = commitOffsets(consumer, asynchronously: false)
+            brokerAnswers = commitOffsets(consumer)
         } catch {
             let reason = "\(error)"
             health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))

@@ -33,7 +33,7 @@ struct DecodeWait: Sendable {
         return due
     }
 
-    /// Takes a record that was decoded, or a partition that is not read any more; tells whether the partition waited.
+    /// Takes a record that was decoded, or a partition that shows none any more; tells whether the partition waited.
     mutating func ended(_ partition: TopicPartition) -> Bool {
         if isOver { return false }
         let isWaiting = waiting.remove(partition) != nil

@@ -98,8 +98,6 @@ enum PartitionAction: Sendable, Equatable {
     case askRange
     /// Save the position that an operator's decision leads to, then send the client there.
     case jump(PositionJump, reason: String)
-    /// Tell the broker how far the store is.
-    case commitOffset(Int64)
 }
 
 /// A report on a partition for health.

@@ -20,6 +20,8 @@ struct PartitionProgress: Sendable {
     /// What to do when the broker does not have the offset that was asked for.
     enum Resolution: Sendable, Equatable {
         case seek(Int64)
+        /// The broker has the position after all, and its log has to be compared.
+        case compare
         case lost(String)
     }
 
@@ -75,13 +77,18 @@ struct PartitionProgress: Sendable {
     mutating func outOfRange(low: Int64, high: Int64) -> Resolution {
         if let lostReason { return .lost(lostReason) }
         guard let next else { return .seek(low) }
-        // Only the last record may be gone, for age: then nothing is missing.
-        if let last = unverified, last.offset < low, low <= next, next <= high {
+        if low <= next, next <= high {
+            // A broker may come up without its records, and have them again by now.
+            if low <= start { return .compare }
+            // Only the last record is gone, for age: then nothing is missing.
             unverified = nil
             return .seek(next)
         }
         return .lost("offset \(next) is not on the broker any more, which has \(low) to \(high)")
     }
+
+    /// Takes that the store has a position in a partition that showed no record.
+    mutating func pass(to offset: Int64) { next = next ?? offset }
 
     /// Ends reading until an operator decides.
     ///

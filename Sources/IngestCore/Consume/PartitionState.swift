@@ -24,6 +24,7 @@ struct PartitionState: Sendable {
     private(set) var pauses: PauseReasons
     /// The next offset that the store has committed; nil where it does not know the partition.
     private(set) var stored: Int64?
+    /// The last offset sent to the broker. It is nil at first: the last commit of another run may not have reached the broker.
     private var committedOffset: Int64?
     private var isPausedInClient = false
     private var isOutOfRange = false
@@ -45,7 +46,6 @@ struct PartitionState: Sendable {
     ) {
         progress = PartitionProgress(position)
         stored = position?.nextOffset
-        committedOffset = stored
         self.pauses = pauses
         self.policy = policy
         watch = FetchWatch(brokerWaitSeconds: brokerWaitSeconds)
@@ -91,12 +91,21 @@ struct PartitionState: Sendable {
 
     /// The end of the log that the store's position may move to, or nil. No record stands between the two.
     ///
-    /// The store has all records that the client gave, and the client has come to the end behind them.
+    /// The store has all records that the client gave, and the client has come to the end behind them. Where there was no
+    /// record, the end tells a later reading what it has missed.
     var endToSave: Int64? {
-        guard condition == .reading, let stored, let next = progress.next, stored >= next, reached > stored else {
-            return nil
-        }
+        let stored = stored ?? 0
+        guard condition == .reading, stored >= progress.next ?? 0, reached > stored else { return nil }
         return reached
+    }
+
+    /// Whether the partition shows no further record for now: it is not read, or the client has reached its end.
+    var isExhausted: Bool {
+        switch condition {
+        case .halted, .missing, .outOfRange: true
+        case .paused: false
+        case .reading, .verifying: comparison == .notNeeded && watch.hasReachedEnd
+        }
     }
 
     /// The offset that the worker still has to commit to the broker, or nil.
@@ -104,7 +113,7 @@ struct PartitionState: Sendable {
 
     /// The actions that the worker still has to carry out between polls; an event says when one is done.
     var due: [PartitionAction] {
-        var actions: [PartitionAction] = offsetToCommit.map { [.commitOffset($0)] } ?? []
+        var actions: [PartitionAction] = []
         let wantsPause = isHalted || !pauses.isDisjoint(with: .client)
         if wantsPause != isPausedInClient { actions.append(wantsPause ? .pause : .resume) }
         if isHalted || !pauses.isDisjoint(with: .dropping) { return actions }
@@ -170,7 +179,9 @@ struct PartitionState: Sendable {
         case .positionRead(let position): return goBack(to: position)
         case .seekDone: if comparison == .now { comparison = .notNeeded }
         case .seekRefused(let isRetriable): comparison = isRetriable ? .now : .atNextRecord
-        case .saved(let offset): stored = offset
+        case .saved(let offset):
+            stored = offset
+            progress.pass(to: offset)
         case .offsetCommitted(let offset): committedOffset = offset
         case .endReached(let offset): watch.reachEnd(offset)
         case .connectionLost: doubtLog()
@@ -208,7 +219,6 @@ struct PartitionState: Sendable {
 
     private mutating func goBack(to position: SourcePosition?) -> [PartitionAction] {
         if isHalted { return [] }
-        if offsetToCommit == nil { committedOffset = position?.nextOffset }
         stored = position?.nextOffset
         progress = PartitionProgress(position, first: progress.first)
         // Until the client is there, the worker drops every record.
@@ -223,6 +233,9 @@ struct PartitionState: Sendable {
         watch.begin()
         switch progress.outOfRange(low: marks.low, high: marks.high) {
         case .seek(let offset): return [.seek(offset)]
+        case .compare:
+            comparison = .now
+            return []
         case .lost(let reason):
             if policy == .halt {
                 halt(before: 0, .positionLost(reason))

@@ -79,6 +79,8 @@ import Testing
         var progress = PartitionProgress(position(10, last: "nine"))
         #expect(progress.outOfRange(low: 10, high: 10) == .seek(10))
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
+        var compared = PartitionProgress(position(10, last: "nine"))
+        #expect(compared.outOfRange(low: 9, high: 10) == .compare && compared.isUnverified)
         for (low, high) in [(Int64(11), Int64(20)), (0, 5), (0, 0)] {
             var lost = PartitionProgress(position(10, last: "nine"))
             guard case .lost(let reason) = lost.outOfRange(low: low, high: high) else {

@@ -187,7 +187,8 @@ final class PartitionSimulation {
 
     /// Takes an end that the worker saves as its position.
     func pass(to end: Int64, _ place: TopicPartition) throws {
-        guard let before = stored[place], let log = logs[place] else { return }
+        guard let log = logs[place] else { return }
+        let before = stored[place] ?? Reached(next: log.low)
         if before.last.map({ $0.log != log.number }) ?? false || log.hasRecords(before.next..<max(before.next, end)) {
             throw Violation(invariant: "I1", description: "\(place) passes records up to \(end): \(text(of: place))")
         }

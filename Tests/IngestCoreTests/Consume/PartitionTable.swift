@@ -58,6 +58,7 @@ enum PartitionTable {
             ("connection lost, topic gone", event(.connectionLost)),
             ("offset out of range", event(.offsetOutOfRange)),
             ("range known: the position is there", event(.rangeKnown(known))),
+            ("range known: the last record is there", event(.rangeKnown(Watermarks(low: 9, high: 20)))),
             ("range known: the position is gone", event(.rangeKnown(Watermarks(low: 12, high: 20)))),
             ("records damaged", event(.damaged(at: 10, damage))),
             ("topic missing, or not allowed", { $0.lose(place, Fixture.fault) }),
@@ -76,7 +77,7 @@ enum PartitionTable {
             ("seek refused permanently", event(.seekRefused(isRetriable: false))),
             ("client paused", event(.clientChanged(isPaused: true))),
             ("client resumed", event(.clientChanged(isPaused: false))),
-            ("position saved", event(.saved(11))),
+            ("position saved", event(.saved(12))),
             ("offset committed", event(.offsetCommitted(10))),
             ("clock: behind and silent for 3 s", { silence([0, 3], &$0) }),
             ("clock: behind and silent for 6 s", { silence([0, 6], &$0) }),
@@ -175,7 +176,6 @@ enum PartitionTable {
         case .seek: "seek"
         case .askRange: "ask the range"
         case .jump: "jump"
-        case .commitOffset: "commit the offset"
         }
     }
 }

@@ -8,10 +8,12 @@ extension ConsumerWorker {
     /// Makes a worker with a store in memory and no broker, whose parts are called by hand.
     static func bare(
         _ configuration: WorkerConfiguration = WorkerConfiguration(), health: HealthMonitor = HealthMonitor(),
-        logger: Logger = .silent, directory: TopicDirectory? = nil, notifications: Outbox? = nil
+        logger: Logger = .silent, directory: TopicDirectory? = nil, notifications: Outbox? = nil,
+        options: WriterContext.Options = WriterContext.Options()
     ) throws -> ConsumerWorker {
         try ConsumerWorker(
-            configuration: configuration, writer: WriterContext(store: Store.inMemory(model: WorkerHarness.model)),
+            configuration: configuration,
+            writer: WriterContext(store: Store.inMemory(model: WorkerHarness.model), options: options),
             consumer: KafkaConfiguration([:]), metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"),
             health: health, logger: logger, notifications: notifications, directory: directory)
     }
