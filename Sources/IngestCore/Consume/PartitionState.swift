@@ -24,7 +24,7 @@ struct PartitionState: Sendable {
     private(set) var pauses: PauseReasons
     /// The next offset that the store has committed; nil where it does not know the partition.
     private(set) var stored: Int64?
-    /// The last offset sent to the broker. It is nil at first: the last commit of another run may not have reached the broker.
+    /// The last offset sent to the broker; nil at first, for the last commit of another run may not have arrived.
     private var committedOffset: Int64?
     private var isPausedInClient = false
     private var isOutOfRange = false
