@@ -1,3 +1,4 @@
+import KafkaClient
 import Logging
 import ObjectGraph
 
@@ -109,12 +110,12 @@ package final class IngestPipeline {
     ///   - partition: its partition.
     ///   - offset: its next offset in the store, or nil where the store does not know it.
     package func begin(topic: String, partition: Int32, at offset: Int64?) {
-        ledger.begin(SourceKey(topic: topic, partition: partition), at: offset)
+        ledger.begin(TopicPartition(topic, partition), at: offset)
     }
 
     /// Takes the end of reading a source; call it with nothing of it open.
     package func end(topic: String, partition: Int32) {
-        ledger.end(SourceKey(topic: topic, partition: partition))
+        ledger.end(TopicPartition(topic, partition))
     }
 
     /// Goes on elsewhere in sources: commits their new positions, together with everything that was added.

@@ -49,7 +49,7 @@ struct PendingChunk {
     /// The record of the first event, for the history; nil while there is none.
     private(set) var origin: Origin?
     private var bytes = RecordBytes()
-    private var next: [SourceKey: Progress] = [:]
+    private var next: [TopicPartition: Progress] = [:]
     /// The number of records, filtered ones included, and the full size of their values in bytes.
     private(set) var recordCount = 0
     /// The number of records that ask nothing of the store.
@@ -113,7 +113,7 @@ struct PendingChunk {
     mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
         recordCount += 1
         recordBytes += record.totalBytes
-        let source = SourceKey(topic: place.topic, partition: place.partition)
+        let source = TopicPartition(place.topic, place.partition)
         var progress = Progress(offset: nextOffset, detail: detail)
         // A file has its own fingerprint; a partition is known again by its last record.
         if detail == nil, place.line == nil {
@@ -122,7 +122,7 @@ struct PendingChunk {
         next[source] = progress
     }
 
-    private mutating func last(_ record: SourceRecord, of source: SourceKey) -> Last {
+    private mutating func last(_ record: SourceRecord, of source: TopicPartition) -> Last {
         if let entry = entries.last, entry.place == record.place {
             return Last(
                 timestampMilliseconds: record.timestampMilliseconds, content: entry.content, isAlone: false)
@@ -135,7 +135,7 @@ struct PendingChunk {
 
     /// Notes that reading goes on elsewhere.
     mutating func move(to position: SourcePosition) {
-        next[SourceKey(topic: position.topic, partition: position.partition)] = Progress(
+        next[TopicPartition(position.topic, position.partition)] = Progress(
             offset: position.nextOffset, detail: position.detail)
     }
 

@@ -1,32 +1,27 @@
+import KafkaClient
 import ObjectGraph
 
-/// Names what is read from: a partition or a file.
-struct SourceKey: Hashable {
-    let topic: String
-    let partition: Int32
-}
-
-/// Remembers what the store holds of each source, so that every position is saved as a compare-and-set.
+/// Remembers what the store holds of each source, a partition or a file. So every position is saved as a compare-and-set.
 ///
 /// A consumer may have missed a rebalance or another writer's commit. The store refuses its chunk then, so it saves nothing
 /// with an old position.
 struct PositionLedger {
-    private var stored: [SourceKey: SourcePosition.Predecessor] = [:]
+    private var stored: [TopicPartition: SourcePosition.Predecessor] = [:]
 
     /// Takes what the store was read to hold of a source: its next offset, or nil where it does not know it.
-    mutating func begin(_ key: SourceKey, at offset: Int64?) {
+    mutating func begin(_ key: TopicPartition, at offset: Int64?) {
         stored[key] = offset.map { .offset($0) } ?? .nothing
     }
 
     /// Forgets a source.
-    mutating func end(_ key: SourceKey) { stored[key] = nil }
+    mutating func end(_ key: TopicPartition) { stored[key] = nil }
 
     /// Returns positions with what the store has to hold for each.
     func following(_ positions: [SourcePosition]) -> [SourcePosition] {
         positions.map { position in
             var position = position
             position.predecessor =
-                stored[SourceKey(topic: position.topic, partition: position.partition)] ?? .anything
+                stored[TopicPartition(position.topic, position.partition)] ?? .anything
             return position
         }
     }
@@ -34,7 +29,7 @@ struct PositionLedger {
     /// Takes positions that were committed.
     mutating func committed(_ positions: [SourcePosition]) {
         for position in positions {
-            stored[SourceKey(topic: position.topic, partition: position.partition)] = .offset(position.nextOffset)
+            stored[TopicPartition(position.topic, position.partition)] = .offset(position.nextOffset)
         }
     }
 }

@@ -116,12 +116,17 @@ package final class WorkerRuntime: Sendable {
         health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
         sink = try configuration.notificationSink(client: client, store: store)
+        let isAlone = configuration.store.writers == .one
         notifications = try sink.map { [store, metrics] in
-            try configuration.notificationOutbox(to: $0, store, metrics, health, logger)
+            try .notifications(
+                store: store, sink: $0, configuration: configuration.notifications, metrics: metrics, health: health,
+                logger: logger, isActive: isAlone)
         }
         deadLetterSink = try configuration.deadLetters.topic.map { _ in try KafkaRecordSink(configuration: client) }
         deadLetters = try deadLetterSink.map { [store, metrics] in
-            try configuration.deadLetterOutbox(to: $0, store, metrics, health, logger)
+            try .deadLetters(
+                store: store, sink: $0, topic: configuration.deadLetters.topic ?? "", configuration: configuration,
+                metrics: metrics, health: health, logger: logger, isActive: isAlone)
         }
         try configuration.putCursor(of: notifications, writer)
         let directory = TopicDirectory()
@@ -362,22 +367,5 @@ extension WorkerConfiguration {
         return try TransactionalNotificationSink(
             configuration: client, topic: topic, transactionalID: name ?? "ingest-worker-\(identity)",
             group: name.map { "\($0)-\(identity)" })
-    }
-
-    fileprivate func notificationOutbox(
-        to sink: any NotificationSink, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor,
-        _ logger: Logger
-    ) throws -> Outbox {
-        try .notifications(
-            store: store, sink: sink, configuration: notifications, metrics: metrics, health: health, logger: logger,
-            isActive: self.store.writers == .one)
-    }
-
-    fileprivate func deadLetterOutbox(
-        to sink: any RecordSink, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor, _ logger: Logger
-    ) throws -> Outbox {
-        try .deadLetters(
-            store: store, sink: sink, topic: deadLetters.topic ?? "", configuration: self, metrics: metrics,
-            health: health, logger: logger, isActive: self.store.writers == .one)
     }
 }

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// Positions are saved only over what the consumer knows the store to hold.
 @Suite struct PositionLedgerTests {
-    private let key = SourceKey(topic: "t", partition: 1)
+    private let key = TopicPartition("t", 1)
 
     private func predecessor(_ ledger: PositionLedger) -> SourcePosition.Predecessor? {
         ledger.following([SourcePosition(topic: "t", partition: 1, nextOffset: 99)]).first?.predecessor
