@@ -131,6 +131,8 @@ extension MemoryTables {
         deadLetters[index].stage = letter.stage
         deadLetters[index].code = letter.code
         deadLetters[index].reason = letter.reason
+        deadLetters[index].timestampMilliseconds =
+            letter.timestampMilliseconds ?? deadLetters[index].timestampMilliseconds
     }
 
     private mutating func put(_ position: SourcePosition) throws(StoreError) {

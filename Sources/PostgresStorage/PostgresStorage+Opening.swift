@@ -83,7 +83,10 @@ extension PostgresStorage {
         _ connection: PostgresConnection, format: Int, views: String?
     ) throws(StoreError) {
         do throws(StoreError) {
-            try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
+            let columns = try connection.columnNames(of: "_dead_letter", "extend the store")
+            let hasTimestamps = columns.contains(DeadLetter.timestampColumn)
+            let additions = hasTimestamps ? [] : [PostgresStatement(PostgresSchema.deadLetterAddition)]
+            try connection.run(PostgresSchema.upgrade(from: format) + additions, "extend the store")
         } catch {
             throw refusalOfOthers(error)
         }

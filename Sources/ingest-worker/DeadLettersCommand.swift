@@ -206,6 +206,7 @@ extension DeadLetter {
     /// Everything that is kept, bytes as text.
     var details: String {
         var lines = [summary, "attempts: \(attempts)"]
+        if let timestampText { lines.append("timestamp: \(timestampText)") }
         if let key { lines.append("key: \(String(decoding: key, as: UTF8.self))") }
         for header in recordHeaders {
             lines.append("header \(header.name): \(header.value.map { String(decoding: $0, as: UTF8.self) } ?? "null")")

@@ -26,13 +26,17 @@ public struct DeadLetter: Sendable {
     public var valueBytes: Int
     /// The record's headers as a JSON array of `[name, base64]`, or nil.
     public var headers: String?
+    /// The record's own timestamp in milliseconds since 1970 UTC; nil where it has none, or an earlier program kept the
+    /// letter.
+    public var timestampMilliseconds: Int64?
     /// How often the record failed: at first, again from the same place with the same bytes, and in retries.
     public var attempts: Int = 1
 
     /// Makes a letter to be saved; the store numbers it. The properties say what each value means.
     public init(
         time: Int64, topic: String, partition: Int32, offset: Int64, line: Int? = nil, stage: String, code: String,
-        reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil
+        reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil,
+        timestampMilliseconds: Int64? = nil
     ) {
         self.time = time
         self.topic = topic
@@ -46,7 +50,11 @@ public struct DeadLetter: Sendable {
         self.value = value
         self.valueBytes = valueBytes
         self.headers = headers
+        self.timestampMilliseconds = timestampMilliseconds
     }
+
+    /// The column with the timestamps of records. A store of an earlier version gets it when it is opened for writing.
+    package static let timestampColumn = "timestampMilliseconds"
 }
 
 /// Which dead letters are meant; every condition that is given has to hold.

@@ -56,13 +56,15 @@ extension StoredCursor {
 }
 
 extension DeadLetter {
-    /// id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts
+    /// id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts,
+    /// timestampMilliseconds
     package init(_ row: some StoreRow) {
         self.init(
             time: row.integer(1), topic: row.text(2), partition: max(0, Int32(clamping: row.integer(3))),
             offset: row.integer(4), line: row.optionalInteger(5).map { Int($0) }, stage: row.text(6),
             code: row.text(7), reason: row.text(8), key: row.blob(9), value: row.blob(10),
-            valueBytes: Int(row.integer(11)), headers: row.optionalText(12))
+            valueBytes: Int(row.integer(11)), headers: row.optionalText(12),
+            timestampMilliseconds: row.optionalInteger(14))
         id = row.integer(0)
         attempts = Int(row.integer(13))
     }

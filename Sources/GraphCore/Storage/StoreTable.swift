@@ -71,6 +71,7 @@ package struct StoreTable: Sendable {
                 ("id", .integer), ("time", .integer), ("topic", .text), ("partition", .integer), ("offset", .integer),
                 ("line", .integer), ("stage", .text), ("code", .text), ("reason", .text), ("key", .bytes),
                 ("value", .bytes), ("valueBytes", .integer), ("headers", .text), ("attempts", .integer),
+                (DeadLetter.timestampColumn, .integer),
             ]),
         StoreTable(
             "_tombstone",

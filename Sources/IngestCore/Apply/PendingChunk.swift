@@ -9,6 +9,7 @@ struct PendingChunk {
         let headers: [RecordHeader]
         let content: RecordBytes.Place
         let valueBytes: Int
+        let timestampMilliseconds: Int64?
     }
 
     /// The record of the chunk's first event.
@@ -75,7 +76,7 @@ struct PendingChunk {
             Entry(
                 place: record.place, headers: record.headers,
                 content: bytes.append(key: record.key, value: record.value),
-                valueBytes: record.totalBytes))
+                valueBytes: record.totalBytes, timestampMilliseconds: record.timestampMilliseconds))
     }
 
     /// Adds a record that asks nothing of the store.
@@ -87,7 +88,7 @@ struct PendingChunk {
                 time: time, topic: record.place.topic, partition: record.place.partition, offset: record.place.offset,
                 line: record.place.line, stage: "decode", code: error.code, reason: error.description,
                 key: record.key.map { [UInt8]($0) }, value: record.value.map(Self.kept), valueBytes: record.totalBytes,
-                headers: DeadLetterLine.text(record.headers)))
+                headers: DeadLetterLine.text(record.headers), timestampMilliseconds: record.timestampMilliseconds))
     }
 
     /// Of a record that is too large only the beginning is kept; its place says where the rest is.
@@ -102,7 +103,8 @@ struct PendingChunk {
             time: time, topic: entry.place.topic, partition: entry.place.partition, offset: entry.place.offset,
             line: entry.place.line, stage: "apply", code: failure.code, reason: failure.description,
             key: bytes.key(entry.content), value: bytes.value(entry.content),
-            valueBytes: entry.valueBytes, headers: DeadLetterLine.text(entry.headers))
+            valueBytes: entry.valueBytes, headers: DeadLetterLine.text(entry.headers),
+            timestampMilliseconds: entry.timestampMilliseconds)
     }
 
     func place(_ index: Int) -> RecordPlace { entries[index].place }

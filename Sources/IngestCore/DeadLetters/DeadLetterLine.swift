@@ -21,6 +21,7 @@ package enum DeadLetterLine {
             "id": letter.id, "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
             "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage, "code": letter.code,
             "reason": letter.reason, "attempts": letter.attempts, "valueBytes": letter.valueBytes,
+            "timestampMilliseconds": letter.timestampMilliseconds,
         ])
     }
 
@@ -59,7 +60,8 @@ package enum DeadLetterLine {
             time: 0, topic: place.topic, partition: place.partition, offset: place.offset,
             line: root.member("line")?.int64.flatMap { Int(exactly: $0) }, stage: "decode", code: "", reason: "",
             key: key.bytes, value: value.bytes, valueBytes: max(Int(size), value.bytes?.count ?? 0),
-            headers: headers.map { String(decoding: $0, as: UTF8.self) })
+            headers: headers.map { String(decoding: $0, as: UTF8.self) },
+            timestampMilliseconds: root.member("timestampMilliseconds")?.int64)
     }
 
     /// The greatest size that a line may state; the sum of those of all records is a number of 64 bits.

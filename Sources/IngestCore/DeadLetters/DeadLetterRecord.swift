@@ -53,6 +53,7 @@ struct DeadLetterRecord: Sendable {
             (Self.own + "time", Timestamp.text(letter.time)),
         ]
         if let line = letter.line { headers.append((Self.own + "line", "\(line)")) }
+        if let timestamp = letter.timestampMilliseconds { headers.append((Self.own + "timestamp", "\(timestamp)")) }
         return headers.map(Self.header)
     }
 

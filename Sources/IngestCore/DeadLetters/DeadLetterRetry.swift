@@ -100,6 +100,11 @@ extension DeadLetter {
     /// Where the record comes from.
     package var place: RecordPlace { RecordPlace(topic: topic, partition: partition, offset: offset, line: line) }
 
+    /// The record's own timestamp as ISO-8601; nil where the letter has none, or one beyond all time.
+    package var timestampText: String? {
+        timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }.map { Timestamp.text($0) }
+    }
+
     fileprivate func failing(stage: String, _ code: String, _ reason: String) -> DeadLetter {
         var letter = self
         (letter.stage, letter.code, letter.reason) = (stage, code, reason)
@@ -117,6 +122,7 @@ extension DeadLetter {
             try SourceRecord.withBytes(value) { value throws(Failure) in
                 var record = SourceRecord(place: place, key: key, value: value)
                 record.headers = recordHeaders
+                record.timestampMilliseconds = timestampMilliseconds
                 if let value, valueBytes > value.count {
                     record.totalBytes = valueBytes
                     record.fault = DecodeError(

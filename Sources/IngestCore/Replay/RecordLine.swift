@@ -6,7 +6,6 @@ import ObjectGraph
 /// Source of the second form: kcat's `format.c`, of version 1.7.
 struct RecordLine {
     private let letter: DeadLetter
-    private let timestampMilliseconds: Int64?
 
     /// The topic of the record, or the name under which the store keeps a file's position.
     var topic: String { letter.topic }
@@ -18,22 +17,16 @@ struct RecordLine {
     ///
     /// - Throws: ``DecodeError`` with code `decode.envelope` where something is missing.
     init(_ bytes: UnsafeRawBufferPointer, parser: JSONParser) throws(DecodeError) {
-        if DeadLetterLine.matches(bytes) {
-            (letter, timestampMilliseconds) = (try DeadLetterLine.letter(bytes, parser: parser), nil)
-        } else {
-            (letter, timestampMilliseconds) = try Self.recordOfKcat(bytes, parser)
-        }
+        let isExported = DeadLetterLine.matches(bytes)
+        letter =
+            isExported ? try DeadLetterLine.letter(bytes, parser: parser) : try Self.recordOfKcat(bytes, parser)
     }
 
     /// Calls `body` with the record, whose bytes live for the call.
     func withRecord<Result, Failure: Error>(
         _ body: (SourceRecord) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try letter.withRecord { record throws(Failure) in
-            var record = record
-            record.timestampMilliseconds = timestampMilliseconds
-            return try body(record)
-        }
+        try letter.withRecord(body)
     }
 
     /// Makes a parser of such lines. Base64 and the reason take more room than the record that the limits are about.
@@ -73,7 +66,7 @@ struct RecordLine {
 
     private static func recordOfKcat(
         _ bytes: UnsafeRawBufferPointer, _ parser: JSONParser
-    ) throws(DecodeError) -> (DeadLetter, Int64?) {
+    ) throws(DecodeError) -> DeadLetter {
         let root: JSONValue
         do { root = try parser.parse(bytes).root } catch { throw DecodeError(error) }
         guard let place = DeadLetterLine.place(root), let key = root.member("key"),
@@ -85,12 +78,11 @@ struct RecordLine {
                     + "records again with 'kcat -C -J'")
         }
         let value = payload.string.map { Array($0.utf8) }
-        let letter = DeadLetter(
+        return DeadLetter(
             time: 0, topic: place.topic, partition: place.partition, offset: place.offset, stage: "decode", code: "",
             reason: "",
             key: key.string.map { Array($0.utf8) }, value: value, valueBytes: value?.count ?? 0,
-            headers: root.member("headers").flatMap(headers))
-        return (letter, root.member("ts")?.int64)
+            headers: root.member("headers").flatMap(headers), timestampMilliseconds: root.member("ts")?.int64)
     }
 
     /// Turns the list of names and values, one after the other, into headers as a dead letter has them.

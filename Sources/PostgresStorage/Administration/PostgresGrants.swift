@@ -15,7 +15,8 @@ struct PostgresGrants {
     let rights: PostgresRights
     /// The columns of dead-letter records that hold no part of the record.
     private static let openColumns =
-        "id, time, topic, partition, \"offset\", line, stage, code, reason, \"valueBytes\", attempts"
+        "id, time, topic, partition, \"offset\", line, stage, code, reason, \"valueBytes\", attempts, "
+        + SQLText.quoted(DeadLetter.timestampColumn)
 
     var statements: [String] {
         let (schema, role) = (SQLText.quoted(schema), SQLText.quoted(role))

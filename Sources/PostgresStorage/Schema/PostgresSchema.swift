@@ -90,7 +90,7 @@ struct PostgresSchema {
         CREATE TABLE _dead_letter (id bigint PRIMARY KEY, time bigint NOT NULL, topic text COLLATE "C" NOT NULL, \
         partition integer NOT NULL, "offset" bigint NOT NULL, line bigint, stage text COLLATE "C" NOT NULL, \
         code text COLLATE "C" NOT NULL, reason text COLLATE "C" NOT NULL, key bytea, value bytea, "valueBytes" bigint, \
-        headers text COLLATE "C", attempts bigint NOT NULL)
+        headers text COLLATE "C", attempts bigint NOT NULL, \(deadLetterTimestamp))
         """,
         "CREATE INDEX _dead_letter_place ON _dead_letter (topic, partition, \"offset\")",
         """
@@ -109,6 +109,12 @@ struct PostgresSchema {
 
     /// The columns of a transaction beyond the first layout: the trace context of its first record, and the store's epoch.
     private static let transactionAdditions = ["trace text COLLATE \"C\"", "epoch bigint NOT NULL DEFAULT 0"]
+
+    private static let deadLetterTimestamp = "\"\(DeadLetter.timestampColumn)\" bigint"
+
+    /// Gives a store of an earlier version the column with the timestamps of records. Earlier programs write such a store
+    /// all the same: they name the columns that they fill.
+    static let deadLetterAddition = "ALTER TABLE _dead_letter ADD COLUMN \(deadLetterTimestamp)"
 
     /// The administrative requests, with their answers.
     private static let auditTable = """

@@ -4,7 +4,11 @@ extension PostgresSnapshot: CopySource {
 
     func rows(of table: StoreTable, each: ([Value]) throws -> Void) throws {
         let columns = table.kinds(model)
-        let list = columns.map { $0.kind.selected(SQLText.quoted($0.name)) }.joined(separator: ", ")
+        let known = try connection.columnNames(of: table.name, "copy the table \(table.name)")
+        let list = columns.map { column in
+            known.contains(column.name)
+                ? column.kind.selected(SQLText.quoted(column.name)) : "NULL::\(column.kind.declaration)"
+        }.joined(separator: ", ")
         let cursor = "DECLARE copied NO SCROLL CURSOR FOR SELECT \(list) FROM \(SQLText.quoted(table.name))"
         _ = try run(PostgresStatement(cursor))
         while true {

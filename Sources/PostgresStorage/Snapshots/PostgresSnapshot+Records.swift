@@ -47,10 +47,13 @@ extension PostgresSnapshot {
         let bytes =
             valueLimit.map { "NULL::bytea, substring(value FROM 1 FOR \($0)), \"valueBytes\", NULL::text" }
             ?? "key, value, \"valueBytes\", headers"
+        let columns = try connection.columnNames(of: "_dead_letter", "read the store")
+        let hasTimestamps = columns.contains(DeadLetter.timestampColumn)
+        let timestamp = hasTimestamps ? SQLText.quoted(DeadLetter.timestampColumn) : "NULL::bigint"
         return try all(
             query,
             """
-            SELECT id, time, topic, partition, "offset", line, stage, code, reason, \(bytes), attempts \
+            SELECT id, time, topic, partition, "offset", line, stage, code, reason, \(bytes), attempts, \(timestamp) \
             FROM _dead_letter WHERE \(query.condition) ORDER BY id LIMIT \(count)
             """
         ) { DeadLetter($0) }

@@ -116,23 +116,24 @@ extension PostgresWriterSession {
             """
             WITH c AS (UPDATE _token SET "deadLetter" = "deadLetter" + $1::int8 WHERE id = 1 RETURNING "deadLetter") \
             INSERT INTO _dead_letter (id, time, topic, partition, "offset", line, stage, code, reason, key, value, \
-            "valueBytes", headers, attempts) SELECT c."deadLetter" - $1::int8 + r.n, r.c1, r.c2, r.c3, r.c4, r.c5, r.c6, \
-            r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13 FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], \
+            "valueBytes", headers, attempts, "timestampMilliseconds") SELECT c."deadLetter" - $1::int8 + r.n, r.c1, r.c2, \
+            r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13, r.c14 FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], \
             $6::int8[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], \
-            $14::int8[]) WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, n)
+            $14::int8[], $15::int8[]) \
+            WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, n)
             """)
         statement.bind(
             Int64(letters.count), letters.map(\.time), letters.map(\.topic), letters.map { Int64($0.partition) },
             letters.map(\.offset), letters.map { $0.line.map { Int64($0) } }, letters.map(\.stage), letters.map(\.code),
             letters.map(\.reason), letters.map { $0.key.map(Blob.init) },
             letters.map { $0.value.map(Blob.init) }, letters.map { Int64($0.valueBytes) },
-            letters.map(\.headers), letters.map { Int64($0.attempts) })
+            letters.map(\.headers), letters.map { Int64($0.attempts) }, letters.map(\.timestampMilliseconds))
         enqueue(statement)
         countRepeats(of: Int64(letters.count))
     }
 
     /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
-    /// the new reason. Another record at the place, as in a topic that was made again, is another letter.
+    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is another letter.
     private func countRepeats(of count: Int64) {
         let fresh = "fresh.id > (SELECT \"deadLetter\" FROM _token WHERE id = 1) - $1::int8"
         let isSame = """
@@ -144,7 +145,8 @@ extension PostgresWriterSession {
         var update = PostgresStatement(
             """
             UPDATE _dead_letter d SET attempts = d.attempts + repeats.times, stage = l.stage, code = l.code, \
-            reason = l.reason FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
+            reason = l.reason, "timestampMilliseconds" = coalesce(l."timestampMilliseconds", d."timestampMilliseconds") \
+            FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
             (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh JOIN _dead_letter kept ON \(isSame) \
             WHERE \(fresh) GROUP BY fresh.id) f GROUP BY earliest) repeats \
             JOIN _dead_letter l ON l.id = repeats.latest WHERE d.id = repeats.earliest

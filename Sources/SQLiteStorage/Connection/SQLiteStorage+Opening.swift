@@ -48,11 +48,19 @@ extension SQLiteStorage {
             // Stores that were made before conflicts were kept have no table for them.
             try database.execute(sql: Schema.conflictTable)
             try database.execute(sql: Schema.deadLetterIndex)
+            try addDeadLetterTimestamp(database)
             try renewHistoryView(database, model)
         } else {
             try create(database, model: model, path: path, options: options)
         }
         if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
+    }
+
+    /// Earlier programs write a store with the column all the same: they name the columns that they fill.
+    private static func addDeadLetterTimestamp(_ database: Database) throws {
+        let names = try database.columns(in: "_dead_letter").map(\.name)
+        if names.contains(DeadLetter.timestampColumn) { return }
+        try database.execute(sql: "ALTER TABLE _dead_letter ADD COLUMN \(Schema.deadLetterTimestamp)")
     }
 
     /// The view belongs to this version and model.

@@ -43,7 +43,7 @@ struct Schema {
             CREATE TABLE _dead_letter (id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, topic TEXT NOT NULL, \
             partition INTEGER NOT NULL, offset INTEGER NOT NULL, line INTEGER, stage TEXT NOT NULL, code TEXT NOT NULL, \
             reason TEXT NOT NULL, key BLOB, value BLOB, valueBytes INTEGER, headers TEXT, \
-            attempts INTEGER NOT NULL DEFAULT 1)
+            attempts INTEGER NOT NULL DEFAULT 1, \(deadLetterTimestamp))
             """,
             deadLetterIndex,
             """

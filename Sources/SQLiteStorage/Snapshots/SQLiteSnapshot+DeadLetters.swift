@@ -31,8 +31,10 @@ extension SQLiteSnapshot {
         let bytes =
             valueLimit.map { "NULL, substr(value, 1, \($0)), valueBytes, NULL" }
             ?? "key, value, valueBytes, headers"
+        let hasTimestamps = try columnNames(of: "_dead_letter").contains(DeadLetter.timestampColumn)
+        let timestamp = hasTimestamps ? DeadLetter.timestampColumn : "NULL"
         let sql = """
-            SELECT id, time, topic, partition, offset, line, stage, code, reason, \(bytes), attempts \
+            SELECT id, time, topic, partition, offset, line, stage, code, reason, \(bytes), attempts, \(timestamp) \
             FROM _dead_letter WHERE \(condition) ORDER BY id LIMIT ?
             """
         return try all(sql, bindings + [.integer(Int64(limit))]) { DeadLetter($0) }

@@ -8,6 +8,8 @@ extension Schema {
     /// Finds the letters of a record's place. Stores of earlier versions get it when they are opened for writing.
     static let deadLetterIndex =
         "CREATE INDEX IF NOT EXISTS _dead_letter_place ON _dead_letter (topic, partition, offset)"
+
+    static let deadLetterTimestamp = "\(DeadLetter.timestampColumn) INTEGER"
 }
 
 extension WriterConnection {
@@ -20,7 +22,7 @@ extension WriterConnection {
     }
 
     /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
-    /// the new reason. Another record at the place, as in a topic that was made again, is another letter.
+    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is another letter.
     private func countRepeats(after last: Int64) throws(StoreError) {
         let isSame = """
             kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept.offset = fresh.offset \
@@ -30,8 +32,9 @@ extension WriterConnection {
         let index = "kept INDEXED BY _dead_letter_place"
         try run(
             """
-            UPDATE _dead_letter SET attempts = attempts + repeats.times, (stage, code, reason) = \
-            (SELECT stage, code, reason FROM _dead_letter WHERE id = repeats.latest) \
+            UPDATE _dead_letter SET attempts = attempts + repeats.times, (stage, code, reason, timestampMilliseconds) = \
+            (SELECT l.stage, l.code, l.reason, ifnull(l.timestampMilliseconds, _dead_letter.timestampMilliseconds) \
+            FROM _dead_letter l WHERE l.id = repeats.latest) \
             FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
             (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh CROSS JOIN _dead_letter \(index) \
             WHERE fresh.id > ? AND \(isSame) GROUP BY fresh.id) GROUP BY earliest) AS repeats \
@@ -49,11 +52,11 @@ extension WriterConnection {
         try run(
             """
             INSERT INTO _dead_letter (time, topic, partition, offset, line, stage, code, reason, key, value, \
-            valueBytes, headers, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            valueBytes, headers, attempts, timestampMilliseconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             letter.time, letter.topic, Int64(letter.partition), letter.offset, letter.line.map { Int64($0) },
             letter.stage, letter.code, letter.reason, letter.key, letter.value, letter.valueBytes, letter.headers,
-            letter.attempts)
+            letter.attempts, letter.timestampMilliseconds)
     }
 
     /// Removes a dead letter whose record has been applied or is not wanted.

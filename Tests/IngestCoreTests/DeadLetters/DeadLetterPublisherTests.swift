@@ -214,6 +214,9 @@ import Testing
             ])
         #expect(header("__connect.errors.stage", self.record(letter(stage: "apply"))) == "TASK_PUT")
         #expect(self.record(letter(value: nil)).value == nil)
+        var timed = letter()
+        timed.timestampMilliseconds = 1_000_000_000_000
+        #expect(header("ingest.deadletter.timestamp", self.record(timed)) == "1000000000000")
     }
 
     @Test func `a record that is too large is cut and says so`() {

@@ -88,6 +88,58 @@ import Testing
         #expect(try fixture.deadLetters().map(\.id) == [ids[1]])
     }
 
+    // MARK: Timestamps
+
+    private func timed() -> WorkerConfiguration { topic { $0.timeField = "$timestamp" } }
+
+    /// A store with the letter of a message of 2001, and the message as an event of 2023 wrote it.
+    private func outdated() throws -> PipelineFixture {
+        let fixture = try PipelineFixture()
+        var record = TestRecord("{\"id\":\"m0\",\"chat\":\"c1\",\"body\":\"old\"}")
+        record.timestampMilliseconds = 1_000_000_000_000
+        try fixture.add(record)
+        try addNews(to: fixture)
+        return fixture
+    }
+
+    private func addNews(to fixture: PipelineFixture) throws {
+        let data = "{\"id\":\"m0\",\"chat\":\"c1\",\"body\":\"new\"}"
+        try fixture.add(TestRecord(Events.event("message.created", data, time: "2023-01-01T00:00:00Z"), offset: 1))
+        try fixture.pipeline.finish()
+    }
+
+    private func bodies(_ fixture: PipelineFixture) throws -> [String?] {
+        try fixture.store.read { try $0.fetch(FetchRequest("Message")) }.map { $0["body"]?.text }
+    }
+
+    @Test func `a retried letter is as old as its record`() throws {
+        let fixture = try outdated()
+        #expect(try fixture.deadLetters().map(\.timestampText) == ["2001-09-09T01:46:40Z"])
+        let summary = try retry(fixture, timed())
+        #expect((summary.applied, summary.stale) == (0, 1))
+        #expect(try bodies(fixture) == ["new"] && fixture.deadLetters().isEmpty)
+    }
+
+    @Test func `an exported letter is as old as its record`() throws {
+        let line = try DeadLetterLine.text(#require(try outdated().deadLetters().first))
+        let folder = TestFolder()
+        let fixture = try PipelineFixture()
+        try addNews(to: fixture)
+        let engine = ReplayEngine(pipeline: fixture.pipeline, configuration: timed(), logger: .silent)
+        #expect(try engine.replay(path: folder.write("letters.jsonl", line + "\n")).records == 1)
+        #expect(try bodies(fixture) == ["new"] && fixture.deadLetters().isEmpty)
+    }
+
+    @Test func `a letter that broke a rule keeps its record's timestamp`() throws {
+        let fixture = try PipelineFixture()
+        var record = TestRecord(Events.event("member.created", "{\"id\":\"u1\",\"email\":\"nobody\"}"))
+        record.timestampMilliseconds = 7
+        try fixture.add(record)
+        try fixture.pipeline.finish()
+        let letters = try fixture.deadLetters()
+        #expect(letters.map(\.stage) == ["apply"] && letters.map(\.timestampMilliseconds) == [7])
+    }
+
     @Test func `dead letters that are filtered by now are removed`() throws {
         let fixture = try fixture(["{\"id\":\"m0\",\"chat\":\"c1\"}"])
         #expect(try retry(fixture, topic { $0.filter = "seq > 0" }).filtered == 1)

@@ -31,6 +31,18 @@ import Testing
         #expect(second.map(\.code) == first.map(\.code) + [first[0].code])
     }
 
+    /// A letter of an earlier program has no timestamp, and neither has a record of a file.
+    @Test func `a letter that comes again has the last timestamp that is known`() throws {
+        let fixture = try PipelineFixture()
+        for (timestamp, known) in [(nil, nil), (5, 5), (nil, 5), (6, 6)] as [(Int64?, Int64?)] {
+            var record = bad[0]
+            record.timestampMilliseconds = timestamp
+            try add([record], fixture)
+            #expect(try fixture.deadLetters().map(\.timestampMilliseconds) == [known])
+        }
+        #expect(try fixture.deadLetters().map(\.attempts) == [4])
+    }
+
     @Test func `the reason is that of the last attempt`() throws {
         let fixture = try PipelineFixture()
         try add([bad[0]], fixture)
@@ -87,7 +99,7 @@ import Testing
         try fixture.store.sqlite().onWriter { handle in
             try WriterConnection(handle, model: fixture.store.model).runOnce(
                 "INSERT INTO _dead_letter SELECT 9, time, topic, partition, offset, line, stage, code, reason, key, "
-                    + "value, valueBytes, headers, attempts FROM _dead_letter")
+                    + "value, valueBytes, headers, attempts, NULL FROM _dead_letter")
         }
         try add([bad[0]], fixture)
         #expect(try fixture.deadLetters().map(\.id) == [1, 9])

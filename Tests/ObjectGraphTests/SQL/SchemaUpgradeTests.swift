@@ -49,6 +49,40 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
+    @Test func `a store without timestamps of letters is read, and gets them when it is opened for writing`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let path = folder.path("s.sqlite")
+        try makeStore(path, model)
+        // As earlier programs write letters, whether the store has the column or not.
+        let insertion = """
+            INSERT INTO _dead_letter (time, topic, partition, offset, stage, code, reason) \
+            VALUES (1, 't', 0, 0, 'decode', 'c', 'r');
+            """
+        try change(path, "ALTER TABLE _dead_letter DROP COLUMN timestampMilliseconds; \(insertion)")
+        func timestamps(_ store: Store) throws -> [Int64?] {
+            try store.read { try $0.deadLetters() }.map(\.timestampMilliseconds)
+        }
+        let reader = try Store.openForReading(path: path, model: model)
+        #expect(try timestamps(reader) == [nil])
+        let table = try #require(StoreTable.all(model).first { $0.name == "_dead_letter" })
+        var rows: [[Value]] = []
+        try reader.read { try $0.sqlite().rows(of: table) { rows.append($0) } }
+        #expect(rows.map(\.last) == [.null])
+        let graph = try Graph(model, path: path)
+        let letter = DeadLetter(
+            time: 1, topic: "t", partition: 0, offset: 1, stage: "decode", code: "c", reason: "r", key: nil, value: nil,
+            valueBytes: 0, timestampMilliseconds: 7)
+        _ = try graph.writer.apply(WriterContext.Chunk(events: [], deadLetters: [letter]))
+        try graph.writer.commit()
+        try change(path, insertion)
+        #expect(try timestamps(graph.store) == [nil, 7, nil] && timestamps(reader) == [nil, 7, nil])
+        let schema = try SchemaSnapshot(model)
+        let current = try graph.store.sqlite().database.read { try SchemaSnapshot($0) }
+        #expect(current.table("_dead_letter") == schema.table("_dead_letter"))
+        #expect(try Store.open(path: path, model: model).verify().isSound)
+    }
+
     @Test func `a store that an older worker writes keeps its layout`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")

@@ -33,9 +33,9 @@ import Testing
     @Test func `a copy has the rows, the history and the records of the store`() throws {
         let fixture = try StoreVerifierTests.workOrders()
         let writer = try WriterContext(store: fixture.store)
-        let letter = DeadLetter(
+        var letter = DeadLetter(
             time: 1, topic: "t", partition: 0, offset: 3, line: nil, stage: "decode", code: "decode.json", reason: "no",
-            key: [0, 1], value: nil, valueBytes: 0, headers: "[]")
+            key: [0, 1], value: nil, valueBytes: 0, headers: "[]", timestampMilliseconds: 7)
         let position = SourcePosition(topic: "t", partition: 0, nextOffset: 4, detail: "d")
         _ = try writer.apply(WriterContext.Chunk(events: [], positions: [position], deadLetters: [letter]))
         try writer.putSentDeadLetter(1, topic: "dead")
@@ -50,6 +50,7 @@ import Testing
         #expect(counts["_cursor"] == 1 && counts["_conflict"] == 1 && counts["_dead_letter"] == 1)
         try expectEqual(there, fixture.store)
         // Both go on alike: no key, token or number is given twice.
+        letter.timestampMilliseconds = 8
         for store in [there, fixture.store] {
             let writer = try WriterContext(store: store)
             let events = [
@@ -58,6 +59,10 @@ import Testing
             ]
             _ = try writer.apply(WriterContext.Chunk(events: events, deadLetters: [letter]))
             try writer.close()
+        }
+        for store in [there, fixture.store] {
+            let letters = try store.read { try $0.deadLetters() }
+            #expect(letters.map(\.timestampMilliseconds) == [8] && letters.map(\.attempts) == [2])
         }
         #expect(try there.canonicalText() == fixture.store.canonicalText())
         #expect(try there.read { try $0.lastToken() } == fixture.store.read { try $0.lastToken() })

@@ -139,11 +139,11 @@ extension MemoryTables {
             "_dead_letter",
             [
                 "id", "time", "topic", "partition", "offset", "line", "stage", "code", "reason", "key", "value",
-                "valueBytes", "headers", "attempts",
+                "valueBytes", "headers", "attempts", "timestampMilliseconds",
             ],
             [
                 .bigint, .bigint, .text, .bigint, .bigint, .bigint, .text, .text, .text, .bytea, .bytea, .bigint, .text,
-                .bigint,
+                .bigint, .bigint,
             ],
             deadLetters.map {
                 [
@@ -151,6 +151,7 @@ extension MemoryTables {
                     .integer($0.offset), $0.line.map { .integer(Int64($0)) } ?? .null, .text($0.stage), .text($0.code),
                     .text($0.reason), $0.key.map { .blob($0) } ?? .null, $0.value.map { .blob($0) } ?? .null,
                     .integer(Int64($0.valueBytes)), .optional($0.headers), .integer(Int64($0.attempts)),
+                    $0.timestampMilliseconds.map { .integer($0) } ?? .null,
                 ]
             })
         for (topic, id) in sentDeadLetters { try session.putSentDeadLetter(id, topic: topic) }

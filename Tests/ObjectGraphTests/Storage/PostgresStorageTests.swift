@@ -69,6 +69,30 @@ import Testing
         #expect(try server.query("SELECT epoch FROM \(schema)._history_transaction") == "0")
     }
 
+    @Test func `a store without timestamps of letters is read and copied, and gets them when it is written`() throws {
+        var letter = DeadLetter(
+            time: 1, topic: "t", partition: 0, offset: 3, stage: "decode", code: "decode.json", reason: "no", key: nil,
+            value: [1], valueBytes: 1)
+        func write(_ store: Store) throws {
+            let context = try writer(store, Clock(1_000_000))
+            _ = try context.apply(WriterContext.Chunk(events: [], deadLetters: [letter]))
+            try context.close()
+        }
+        func timestamps(_ store: Store) throws -> [Int64?] {
+            try store.read { try $0.deadLetters() }.map(\.timestampMilliseconds)
+        }
+        try write(try open())
+        _ = try server.query("ALTER TABLE \(schema)._dead_letter DROP \"timestampMilliseconds\"")
+        let reader = try Store.postgresForReading(url: server.url, schema: schema, model: model)
+        #expect(try timestamps(reader) == [nil])
+        let folder = try TemporaryFolder()
+        try reader.read { try Store.copyToFile($0, path: folder.path("s.sqlite")) }
+        #expect(try timestamps(try Store.open(path: folder.path("s.sqlite"), model: model)) == [nil])
+        letter.timestampMilliseconds = 7
+        try write(try open())
+        #expect(try timestamps(reader) == [7])
+    }
+
     @Test func `of two writers the later one fences the first`() throws {
         let (clock, stores) = (Clock(1_000_000), (try open(), try open()))
         let first = try writer(stores.0, clock)

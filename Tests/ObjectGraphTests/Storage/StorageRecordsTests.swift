@@ -33,7 +33,7 @@ import Testing
         DeadLetter(
             time: time, topic: topic, partition: partition, offset: offset, stage: String(code.prefix { $0 != "." }),
             code: code, reason: reason, key: [1], value: bytes.map { [UInt8](repeating: 7, count: $0) },
-            valueBytes: bytes ?? 0, headers: "[]")
+            valueBytes: bytes ?? 0, headers: "[]", timestampMilliseconds: time == 10 ? nil : time + 1)
     }
 
     @Test(arguments: TestStorage.allCases) func `the oldest audit entries are removed`(_ storage: TestStorage) throws {
@@ -89,6 +89,8 @@ import Testing
             #expect(letter.stage == "decode" && letter.code == "decode.json" && letter.line == nil)
             #expect(letter.reason == "The record is no JSON" && letter.key == [1] && letter.value == [7, 7, 7])
             #expect(letter.valueBytes == 3 && letter.headers == "[]" && letter.attempts == 1)
+            let first = try context.deadLetter(1)
+            #expect(letter.timestampMilliseconds == 21 && first?.timestampMilliseconds == nil)
             for id in [0, 5, Int64.min, .max] {
                 let none = try context.deadLetter(id)
                 #expect(none == nil)
@@ -115,6 +117,7 @@ import Testing
         let preview = try #require(previews.first)
         #expect(previews.count == 1 && preview.id == 2 && preview.reason == "The record is no JSON")
         #expect(preview.value == [7, 7] && preview.valueBytes == 3 && preview.key == nil && preview.headers == nil)
+        #expect(preview.timestampMilliseconds == 21)
     }
 
     @Test(arguments: TestStorage.allCases) func `groups share code, topic and entity`(_ storage: TestStorage) throws {

@@ -49,7 +49,8 @@ extension MemoryTables {
     private var recordLines: [String] {
         let letters = deadLetters.map {
             "letter \($0.id) \($0.time) \($0.topic) \($0.partition) \($0.offset) \($0.stage) \($0.code) \($0.reason) "
-                + "\($0.key ?? []) \($0.value ?? []) \($0.valueBytes) \($0.headers ?? "-") \($0.attempts)"
+                + "\($0.key ?? []) \($0.value ?? []) \($0.valueBytes) \($0.headers ?? "-") \($0.attempts) "
+                + "\($0.timestampMilliseconds ?? -1)"
         }
         let notes = conflicts.map {
             "conflict \($0.id) \($0.token) \($0.time) \($0.kind) \($0.entity) \($0.identity.shown) "
