@@ -202,7 +202,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         retryDecoding()
         try carryOutDue(consumer)
         let batch = try consumer.poll(
-            maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
+            maxRecords: maximumPollRecords, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event) }
         partitions.hear(batch.lazy.map(\.topicPartition), isFull: isFull(batch))
         // Where the store refused during a rebalance, this batch is read again with the rest.
@@ -220,6 +220,18 @@ package final class ConsumerWorker: @unchecked Sendable {
 
     /// Whether a poll took as much as it may, so that more may wait in the client's queue.
     func isFull(_ batch: RecordBatch) -> Bool {
-        batch.count + batch.errors.count >= configuration.chunk.maxOperations
+        batch.count + batch.errors.count >= maximumPollRecords
+    }
+
+    private var maximumPollRecords: Int {
+        Self.maximumPollRecords(configuration, runsPrograms: decoders.values.contains { $0.runsPrograms })
+    }
+
+    /// Returns how many records a poll takes at most. Programs may take half a minute for them, far less than the time
+    /// between two polls after which the group takes the partitions away.
+    static func maximumPollRecords(_ configuration: WorkerConfiguration, runsPrograms: Bool) -> Int {
+        let maximum = configuration.chunk.maxOperations
+        if !runsPrograms { return maximum }
+        return min(maximum, max(1, 30_000 / max(1, configuration.limits.maxProgramMilliseconds)))
     }
 }

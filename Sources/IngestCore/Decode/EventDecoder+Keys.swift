@@ -8,13 +8,16 @@ extension EventDecoder {
     func decodeDeletionByKey(
         _ record: SourceRecord, identity: (UnsafeRawBufferPointer, Route) throws(DecodeError) -> Value
     ) throws(DecodeError) -> ChangeSet {
-        guard let key = record.key, !key.isEmpty else { throw Self.noKey }
+        if record.key?.isEmpty ?? true { throw Self.noKey }
         guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
         usage?.count(route)
         if route.isDrop { return skipped(.drop) }
         if let program = route.program { return try decode(nil, by: program, record) }
-        let expressed = try expressedIdentity(key, route, record)
-        let found = if let expressed { expressed } else { try identity(key, route) }
+        let found = try record.withPlainKey { key throws(DecodeError) in
+            guard let key, !key.isEmpty else { throw Self.noKey }
+            if let expressed = try expressedIdentity(key, route, record) { return expressed }
+            return try identity(key, route)
+        }
         return ChangeSet(ObjectOperation(.delete, entity: route.entity.index, identity: found))
     }
 

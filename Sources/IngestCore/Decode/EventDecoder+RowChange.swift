@@ -144,15 +144,16 @@ extension EventDecoder {
     private func decodeDeletionByKey(
         _ change: RowChange, _ route: Route?, _ record: SourceRecord
     ) throws(DecodeError) -> ChangeSet {
-        guard let key = record.key, !key.isEmpty else { throw Self.unnamedDeletion }
+        if record.key?.isEmpty ?? true { throw Self.unnamedDeletion }
         let entity = try entity(of: change, route)
-        let expressed = try route.flatMap { route throws(DecodeError) in
-            try expressedIdentity(key, route, record)
-        }
-        let identity =
-            if let expressed { expressed } else {
-                try keyIdentity(key, entity, route, route?.properties ?? objects.columns[entity.index])
+        let identity = try record.withPlainKey { key throws(DecodeError) in
+            guard let key, !key.isEmpty else { throw Self.unnamedDeletion }
+            let expressed = try route.flatMap { route throws(DecodeError) in
+                try expressedIdentity(key, route, record)
             }
+            if let expressed { return expressed }
+            return try keyIdentity(key, entity, route, route?.properties ?? objects.columns[entity.index])
+        }
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
         try objects.finish(&operation, ObjectDecoder.Circumstances(time: change.time))

@@ -36,6 +36,8 @@ public struct SourceRecord {
     public var place: RecordPlace
     /// The key's bytes, or nil for a null key.
     public var key: UnsafeRawBufferPointer?
+    /// Reads a key that may name a schema of a registry; nil where it names none.
+    var registeredKey: RegisteredKey?
     /// The value's bytes, or nil for a null value.
     public var value: UnsafeRawBufferPointer?
     /// The headers in the record's order; empty for files.
@@ -58,6 +60,16 @@ public struct SourceRecord {
     /// The full size of the value, of the key and of the headers.
     var wholeBytes: Int {
         headers.reduce(totalBytes + (key?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+    }
+
+    /// Calls `body` with the key: as JSON where a schema of a registry wrote it.
+    ///
+    /// - Throws: ``DecodeError``; retriable where the registry cannot be asked.
+    func withPlainKey<Result>(
+        _ body: (UnsafeRawBufferPointer?) throws(DecodeError) -> Result
+    ) throws(DecodeError) -> Result {
+        guard let json = try registeredKey?.json() else { return try body(key) }
+        return try Self.withBytes(json, body)
     }
 
     /// Calls `body` with the bytes of a key or value, which live for the call.

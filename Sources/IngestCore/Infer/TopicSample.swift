@@ -118,7 +118,13 @@ package final class TopicSample {
 
     private func take(_ record: ConsumedRecord) throws {
         do throws(DecodeError) {
-            try contents.plain(ConsumerWorker.source(record, record.topicPartition), keep)
+            try contents.plain(ConsumerWorker.source(record, record.topicPartition)) { record throws(DecodeError) in
+                try record.withPlainKey { key in
+                    var plain = record
+                    plain.key = key
+                    keep(plain)
+                }
+            }
         } catch {
             if error.isRetriable { throw error }
             reason = reason ?? error.message

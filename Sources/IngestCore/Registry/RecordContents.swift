@@ -1,5 +1,23 @@
 import ObjectGraph
 
+/// A key that may name a schema of a registry.
+///
+/// Most routes read no key, and a number in eight bytes looks like a key with a schema. So the registry is asked when the
+/// key is read, once for a record.
+final class RegisteredKey {
+    private let read: () throws(DecodeError) -> [UInt8]?
+    private var known: Result<[UInt8]?, DecodeError>?
+
+    init(_ read: @escaping () throws(DecodeError) -> [UInt8]?) { self.read = read }
+
+    /// Returns the key as JSON, or nil where it names no schema after all.
+    func json() throws(DecodeError) -> [UInt8]? {
+        let found = known ?? Result { () throws(DecodeError) in try read() }
+        known = found
+        return try found.get()
+    }
+}
+
 /// Turns keys and values that name a schema of a registry into JSON.
 ///
 /// Used by one thread.
@@ -13,7 +31,8 @@ final class RecordContents {
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
     }
 
-    /// Passes on a record whose key and value are what their formats say, as JSON where a schema wrote them.
+    /// Passes on a record whose value is what its format says, as JSON where a schema wrote it. Its key becomes so where
+    /// it is read: ``SourceRecord/withPlainKey(_:)``.
     ///
     /// - Throws: ``DecodeError``; retriable where the registry cannot be asked.
     func plain<Output>(
@@ -22,16 +41,14 @@ final class RecordContents {
         let key = RegisteredContent(record.key, .key, record.headers)
         let value = RegisteredContent(record.value, .value, record.headers)
         if key == nil, value == nil { return try body(record) }
-        // A record without a value says something by its key alone; other keys may have nothing to do with a registry.
-        let keyJSON = try key.map { content throws(DecodeError) in try json(ofKey: content) } ?? nil
         let valueJSON = try value.map { content throws(DecodeError) in try json(of: content) }
-        return try SourceRecord.withBytes(keyJSON) { key throws(DecodeError) in
-            try SourceRecord.withBytes(valueJSON) { value throws(DecodeError) in
-                var plain = record
-                if let key { plain.key = key }
-                if let value { plain.value = value }
-                return try body(plain)
+        return try SourceRecord.withBytes(valueJSON) { value throws(DecodeError) in
+            var plain = record
+            if let value { plain.value = value }
+            plain.registeredKey = key.map { content in
+                RegisteredKey { () throws(DecodeError) in try self.json(ofKey: content) }
             }
+            return try body(plain)
         }
     }
 
@@ -47,11 +64,11 @@ final class RecordContents {
 
     /// Returns nil for a key that only begins as if it named a schema, such as a number in eight bytes.
     private func json(ofKey content: RegisteredContent) throws(DecodeError) -> [UInt8]? {
+        if content.schema == .number(0) { return nil }
         guard let registry else {
             let bytes = content.bytes
             return (try? parser.parse(bytes)) == nil ? nil : bytes
         }
-        if content.schema == .number(0) { return nil }
         do throws(DecodeError) {
             return try registry.schema(content.schema).json(of: content)
         } catch {

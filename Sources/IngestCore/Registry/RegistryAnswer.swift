@@ -33,6 +33,8 @@ enum RegistryAnswer: Equatable, Sendable {
     case unusable(reason: String)
     /// The registry says nothing of the schema for now.
     case unavailable(reason: String)
+    /// The registry does not answer, and would say nothing of any other schema either.
+    case silent(reason: String)
 
     /// The codes for a schema, a subject and a version that do not exist.
     private static let missingCodes: Set<Int64> = [40401, 40402, 40403]

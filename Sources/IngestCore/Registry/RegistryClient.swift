@@ -3,22 +3,29 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import ObjectGraph
+import Synchronization
 
 /// Asks a schema registry over HTTP. A request blocks its thread.
 ///
 /// Redirects are not followed, so that credentials stay with the server that the configuration names.
-struct RegistryClient: Sendable {
+final class RegistryClient: Sendable {
     private let addresses: [String]
     private let headers: HTTPHeaders
     private let tls: TLSConfiguration?
     private let timeout: TimeAmount
+    /// The address that answered last. It is asked first: each silent one before it takes the whole timeout.
+    private let answering = Atomic<Int>(0)
 
     private static let maximumAnswerBytes = 4 << 20
     /// One client for the process: it holds no connection for long.
-    private static let http = HTTPClient(
-        eventLoopGroupProvider: .singleton,
-        configuration: HTTPClient.Configuration(
-            redirectConfiguration: .disallow, connectionPool: .init(idleTimeout: .seconds(10))))
+    private static let http: HTTPClient = {
+        var pool = HTTPClient.Configuration.ConnectionPool(idleTimeout: .seconds(10))
+        // A server that refuses connections would take the whole time in which it may answer.
+        pool.retryConnectionEstablishment = false
+        return HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(redirectConfiguration: .disallow, connectionPool: pool))
+    }()
 
     init(_ configuration: SchemaRegistryConfiguration) {
         addresses = configuration.addresses
@@ -42,12 +49,18 @@ struct RegistryClient: Sendable {
 
     /// Returns the first answer of an address that has one.
     func get(_ path: String) -> RegistryAnswer {
-        var answer = RegistryAnswer.unavailable(reason: "schemaRegistry.url names no server")
-        for address in addresses {
-            answer = ask(address, path)
-            guard case .unavailable = answer else { break }
+        var (reason, isSilent) = ("schemaRegistry.url names no server", false)
+        let first = answering.load(ordering: .relaxed)
+        for index in addresses.indices.map({ (first + $0) % addresses.count }) {
+            switch ask(addresses[index], path) {
+            case .unavailable(let other): reason = other
+            case .silent(let other): (reason, isSilent) = (other, true)
+            case let answer:
+                answering.store(index, ordering: .relaxed)
+                return answer
+            }
         }
-        return answer
+        return isSilent ? .silent(reason: reason) : .unavailable(reason: reason)
     }
 
     private func ask(_ address: String, _ path: String) -> RegistryAnswer {
@@ -60,12 +73,12 @@ struct RegistryClient: Sendable {
             return RegistryAnswer(
                 status: Int(response.status.code), body: response.body.map { Array($0.readableBytesView) } ?? [])
         } catch let error as HTTPClientError {
-            return .unavailable(reason: Self.reason(error))
+            return .silent(reason: Self.reason(error))
         } catch is ResponseAccumulator.ResponseTooBigError {
             return .unusable(reason: "it has more than \(Self.maximumAnswerBytes) bytes")
         } catch {
             // Errors of connections and of TLS name hosts, addresses and certificates, and nothing of the request.
-            return .unavailable(reason: "it cannot be reached: \(error)")
+            return .silent(reason: "it cannot be reached: \(error)")
         }
     }
 

@@ -10,10 +10,12 @@ import Testing
 
     /// Asks from a thread of its own, as the worker does.
     private func ask(_ configuration: SchemaRegistryConfiguration) async -> RegistryAnswer {
+        await ask(RegistryClient(configuration))
+    }
+
+    private func ask(_ client: RegistryClient) async -> RegistryAnswer {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(returning: RegistryClient(configuration).get(Self.path))
-            }
+            Thread.detachNewThread { continuation.resume(returning: client.get(Self.path)) }
         }
     }
 
@@ -24,7 +26,10 @@ import Testing
     }
 
     private func reason(_ answer: RegistryAnswer) -> String {
-        if case .unavailable(let reason) = answer { return reason }
+        switch answer {
+        case .unavailable(let reason), .silent(let reason): return reason
+        default: break
+        }
         Issue.record("\(answer) is an answer")
         return ""
     }
@@ -71,10 +76,41 @@ import Testing
         await failing.stop()
     }
 
-    @Test func `a registry that is away or silent is told apart, and no reason shows the password`() async throws {
+    /// A worker waits for each silent address as long as the registry may take.
+    @Test func `the address that answered last is asked first`() async throws {
+        let server = try await RegistryServer([Self.path: .schema(TestRegistry.avro)])
+        let failing = try await RegistryServer([Self.path: .init(status: 503, body: "")])
+        let client = RegistryClient(configuration("\(failing.url),\(server.url)"))
+        for _ in 0..<3 { #expect(await ask(client) == Self.found) }
+        #expect(failing.requests.count == 1 && server.requests.count == 3)
+        // The others are asked where it fails.
+        server.set(Self.path, .init(status: 503, body: ""))
+        failing.set(Self.path, .missing)
+        #expect(await ask(client) == .missing)
+        await server.stop()
+        await failing.stop()
+    }
+
+    @Test func `a registry of which an address is silent is silent`() async throws {
+        let failing = try await RegistryServer([Self.path: .init(status: 503, body: "")])
+        let closed = try ReservedPort()
+        let urls = ["http://localhost:\(closed.number)", failing.url]
+        guard case .silent(let reason) = await ask(configuration(urls.joined(separator: ","))) else {
+            Issue.record("the registry answers")
+            return
+        }
+        #expect(reason.contains("503"))
+        #expect(await ask(configuration(failing.url)) == .unavailable(reason: reason))
+        await failing.stop()
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a registry that is away or silent is told apart, and no reason shows the password`() async throws {
         let closed = try ReservedPort()
         var configuration = configuration("http://localhost:\(closed.number)")
         (configuration.username, configuration.password) = ("user", "sesame")
+        // A refused connection is not tried again for as long as an answer may take.
+        configuration.timeoutSeconds = 3_600
         let refused = reason(await ask(configuration))
         #expect(refused.contains("cannot be reached") && !refused.contains("sesame"))
 

@@ -122,6 +122,102 @@ final class AskedPaths: Sendable {
         #expect(asked.all.count == 2)
     }
 
+    private static let found = RegistryAnswer.schema(
+        RegistrySchema(kind: .avro, text: TestRegistry.avro, references: []))
+
+    /// Returns the code with which a schema is refused, or nil.
+    private func code(_ registry: SchemaRegistry, _ number: UInt32) -> String? {
+        do throws(DecodeError) {
+            _ = try registry.schema(.number(number))
+            return nil
+        } catch {
+            #expect(error.message.contains("schema \(number)"))
+            return error.code
+        }
+    }
+
+    @Test func `a registry that does not answer is asked once a second, whatever the schema`() throws {
+        let asked = AskedPaths()
+        let clock = Mutex(0.0)
+        let registry = TestRegistry.registry(now: { clock.withLock { $0 } }) { path in
+            asked.add(path)
+            return asked.all.count < 3 ? .silent(reason: "it cannot be reached") : Self.found
+        }
+        for number in [1, 2, 1, 3] as [UInt32] { #expect(code(registry, number) == "registry.unavailable") }
+        #expect(asked.all == ["/schemas/ids/1"])
+        clock.withLock { $0 = 1.5 }
+        for number in [2, 1] as [UInt32] { #expect(code(registry, number) == "registry.unavailable") }
+        #expect(asked.all == ["/schemas/ids/1", "/schemas/ids/2"])
+        clock.withLock { $0 = 3 }
+        #expect(code(registry, 1) == nil && code(registry, 2) == nil)
+    }
+
+    /// A user may lack the right to read one of the schemas.
+    @Test func `a schema that the registry does not give holds no other one back`() throws {
+        let asked = AskedPaths()
+        let registry = TestRegistry.registry { path in
+            asked.add(path)
+            return path.hasSuffix("/1") ? .unavailable(reason: "it answers 403") : Self.found
+        }
+        for _ in 0..<2 { #expect(code(registry, 1) == "registry.unavailable") }
+        #expect(code(registry, 2) == nil)
+        #expect(asked.all == ["/schemas/ids/1", "/schemas/ids/2"])
+    }
+
+    @Test func `a schema that uses a missing one is asked for again after a while`() throws {
+        let clock = Mutex(0.0)
+        let hasUsed = Mutex(false)
+        let registry = TestRegistry.registry(now: { clock.withLock { $0 } }) { path in
+            if path.hasPrefix("/subjects") {
+                return hasUsed.withLock { $0 }
+                    ? .schema(RegistrySchema(kind: .avro, text: #""string""#, references: [])) : .missing
+            }
+            let used = RegistrySchema.Reference(name: "n", subject: "s", version: 1)
+            return .schema(RegistrySchema(kind: .avro, text: TestRegistry.avro, references: [used]))
+        }
+        #expect(code(registry, 7) == "registry.schema")
+        hasUsed.withLock { $0 = true }
+        #expect(code(registry, 7) == "registry.schema")
+        clock.withLock { $0 = 11 }
+        #expect(code(registry, 7) == nil)
+    }
+
+    @Test func `schemas that do not exist displace none that do`() throws {
+        let asked = AskedPaths()
+        let registry = TestRegistry.registry { path in
+            asked.add(path)
+            return path == "/schemas/ids/7" ? Self.found : .missing
+        }
+        #expect(code(registry, 7) == nil)
+        for number in 1_000..<3_100 as Range<UInt32> { #expect(code(registry, number) == "registry.missing") }
+        #expect(code(registry, 7) == nil)
+        #expect(asked.all.count { $0 == "/schemas/ids/7" } == 1)
+    }
+
+    @Test func `a key that begins with five zero bytes stays as it is without a registry too`() throws {
+        var record = TestRecord("{}")
+        record.key = [0, 0, 0, 0, 0] + Array("123".utf8)
+        let contents = try RecordContents(nil, limits: LimitConfiguration())
+        let key = try record.deliver { record in
+            try contents.plain(record) { plain throws(DecodeError) in
+                try plain.withPlainKey { key in key.map { [UInt8]($0) } }
+            }
+        }
+        #expect(key == record.key)
+    }
+
+    @Test func `a key that nothing reads is not looked up`() throws {
+        let asked = AskedPaths()
+        let registry = TestRegistry.registry { path in
+            asked.add(path)
+            return .missing
+        }
+        var record = TestRecord(#"{"id":"w1","name":"N"}"#)
+        record.key = [0, 0, 0, 0, 99, 1, 2, 3]
+        #expect(try decoder(registry, .json).shown(record) == ["upsert WorkOrder w1 name=N"])
+        #expect(asked.all.isEmpty)
+    }
+
     @Test func `a schema that cannot be used is a dead letter with the reason`() throws {
         for (kind, text) in [(RegistrySchema.Kind.avro, "{"), (.protobuf, "message {")] {
             let registry = TestRegistry.registry { _ in

@@ -20,8 +20,11 @@ extension EventDecoder {
     /// Whole numbers that a double does not hold are texts in it.
     private func input(_ value: JSONValue?, _ record: SourceRecord) throws(DecodeError) -> [UInt8] {
         var output = Array("[".utf8)
-        // A key that is no text, such as a number in eight bytes, is null.
-        if case .text(let key)? = try? keys.text(record.key, at: .root) {
+        // A key that is no text, such as a number in eight bytes, is null; a schema that cannot be had is no such key.
+        let key = try record.withPlainKey { key throws(DecodeError) -> RouteExpression.Result? in
+            try? keys.text(key, at: .root)
+        }
+        if case .text(let key)? = key {
             output += JSONText.string(key).utf8
         } else {
             output += "null".utf8

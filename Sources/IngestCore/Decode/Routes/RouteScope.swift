@@ -122,7 +122,8 @@ extension RouteScope {
 
     func text(of variable: RouteExpression.Variable) throws(DecodeError) -> RouteExpression.Result {
         switch variable {
-        case .key(let path): return try keys.text(record.key, at: path, values)
+        case .key(let path):
+            return try record.withPlainKey { key throws(DecodeError) in try keys.text(key, at: path, values) }
         case .header(let name):
             guard let header = record.headers.last(where: { $0.name == name }) else { return .absent }
             return header.value.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
