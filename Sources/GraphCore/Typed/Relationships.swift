@@ -13,22 +13,16 @@ public enum NoKeyPath: Sendable {
 public struct ToOne<Destination: TypedObject>: PropertyWrapper {
     let declaration: PropertyDeclaration?
 
-    private init(_ inverse: RelationshipInverse, _ options: Options) {
-        declaration = .relationship(.toOne, to: Destination.self, inverse, options.file, options.line) {
-            $0.deleteRule = options.delete
-            $0.isOptional = !options.isRequired
-            $0.onMissing = options.onMissing
-            $0.renamedFrom = options.renamedFrom.map { Located(content: $0, line: nil) }
+    private init(
+        _ inverse: RelationshipInverse, _ delete: DeleteRule, _ required: Bool, _ onMissing: MissingDestination,
+        _ renamedFrom: String?, _ file: StaticString, _ line: Int
+    ) {
+        declaration = .relationship(.toOne, to: Destination.self, inverse, file, line) {
+            $0.deleteRule = delete
+            $0.isOptional = !required
+            $0.onMissing = onMissing
+            $0.renamedFrom = renamedFrom.map { Located(content: $0, line: nil) }
         }
-    }
-
-    private struct Options {
-        let delete: DeleteRule
-        let isRequired: Bool
-        let onMissing: MissingDestination
-        let renamedFrom: String?
-        let file: StaticString
-        let line: Int
     }
 
     /// Declares a relationship whose other side names the inverse.
@@ -44,11 +38,7 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
         delete: DeleteRule = .nullify, required: Bool = false, onMissing: MissingDestination = .placeholder,
         renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .statedByOther,
-            Options(
-                delete: delete, isRequired: required, onMissing: onMissing, renamedFrom: renamedFrom, file: file,
-                line: line))
+        self.init(.statedByOther, delete, required, onMissing, renamedFrom, file, line)
     }
 
     /// Declares a relationship without inverse, or one that is its own inverse.
@@ -57,11 +47,7 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
         onMissing: MissingDestination = .placeholder, renamedFrom: String? = nil, file: StaticString = #fileID,
         line: Int = #line
     ) {
-        self.init(
-            inverse == .itself ? .itself : .none,
-            Options(
-                delete: delete, isRequired: required, onMissing: onMissing, renamedFrom: renamedFrom, file: file,
-                line: line))
+        self.init(inverse == .itself ? .itself : .none, delete, required, onMissing, renamedFrom, file, line)
     }
 
     /// Declares a relationship with a to-many inverse.
@@ -70,11 +56,7 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
         required: Bool = false, onMissing: MissingDestination = .placeholder, renamedFrom: String? = nil,
         file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .keyPath(inverse),
-            Options(
-                delete: delete, isRequired: required, onMissing: onMissing, renamedFrom: renamedFrom, file: file,
-                line: line))
+        self.init(.keyPath(inverse), delete, required, onMissing, renamedFrom, file, line)
     }
 
     /// Declares a relationship with a to-one inverse.
@@ -83,11 +65,7 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
         required: Bool = false, onMissing: MissingDestination = .placeholder, renamedFrom: String? = nil,
         file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .keyPath(inverse),
-            Options(
-                delete: delete, isRequired: required, onMissing: onMissing, renamedFrom: renamedFrom, file: file,
-                line: line))
+        self.init(.keyPath(inverse), delete, required, onMissing, renamedFrom, file, line)
     }
 
     /// Do not call this: wrapped properties belong to classes.
@@ -115,27 +93,19 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
 public struct ToMany<Destination: TypedObject>: PropertyWrapper {
     let declaration: PropertyDeclaration?
 
-    private init(_ inverse: RelationshipInverse, _ options: Options) {
-        declaration = .relationship(.toMany, to: Destination.self, inverse, options.file, options.line) {
+    private init(
+        _ inverse: RelationshipInverse, _ delete: DeleteRule, _ required: Bool, _ ordered: Bool, _ minCount: Int,
+        _ maxCount: Int?, _ renamedFrom: String?, _ file: StaticString, _ line: Int
+    ) {
+        declaration = .relationship(.toMany, to: Destination.self, inverse, file, line) {
             $0.isToMany = true
-            $0.deleteRule = options.delete
-            $0.isOptional = !options.isRequired
-            $0.minimumCount = options.minCount
-            $0.maximumCount = options.maxCount
-            $0.isOrdered = options.isOrdered
-            $0.renamedFrom = options.renamedFrom.map { Located(content: $0, line: nil) }
+            $0.deleteRule = delete
+            $0.isOptional = !required
+            $0.minimumCount = minCount
+            $0.maximumCount = maxCount
+            $0.isOrdered = ordered
+            $0.renamedFrom = renamedFrom.map { Located(content: $0, line: nil) }
         }
-    }
-
-    private struct Options {
-        let delete: DeleteRule
-        let isRequired: Bool
-        let isOrdered: Bool
-        let minCount: Int
-        let maxCount: Int?
-        let renamedFrom: String?
-        let file: StaticString
-        let line: Int
     }
 
     /// Declares a relationship whose other side names the inverse.
@@ -153,11 +123,7 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
         delete: DeleteRule = .nullify, required: Bool = false, ordered: Bool = false, minCount: Int = 0,
         maxCount: Int? = nil, renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .statedByOther,
-            Options(
-                delete: delete, isRequired: required, isOrdered: ordered, minCount: minCount, maxCount: maxCount,
-                renamedFrom: renamedFrom, file: file, line: line))
+        self.init(.statedByOther, delete, required, ordered, minCount, maxCount, renamedFrom, file, line)
     }
 
     /// Declares a relationship without inverse, or one that is its own inverse.
@@ -167,10 +133,8 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
         line: Int = #line
     ) {
         self.init(
-            inverse == .itself ? .itself : .none,
-            Options(
-                delete: delete, isRequired: required, isOrdered: ordered, minCount: minCount, maxCount: maxCount,
-                renamedFrom: renamedFrom, file: file, line: line))
+            inverse == .itself ? .itself : .none, delete, required, ordered, minCount, maxCount, renamedFrom, file, line
+        )
     }
 
     /// Declares a relationship with a to-one inverse.
@@ -179,11 +143,7 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
         required: Bool = false, ordered: Bool = false, minCount: Int = 0, maxCount: Int? = nil,
         renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .keyPath(inverse),
-            Options(
-                delete: delete, isRequired: required, isOrdered: ordered, minCount: minCount, maxCount: maxCount,
-                renamedFrom: renamedFrom, file: file, line: line))
+        self.init(.keyPath(inverse), delete, required, ordered, minCount, maxCount, renamedFrom, file, line)
     }
 
     /// Declares a relationship with a to-many inverse.
@@ -192,11 +152,7 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
         required: Bool = false, ordered: Bool = false, minCount: Int = 0, maxCount: Int? = nil,
         renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
-        self.init(
-            .keyPath(inverse),
-            Options(
-                delete: delete, isRequired: required, isOrdered: ordered, minCount: minCount, maxCount: maxCount,
-                renamedFrom: renamedFrom, file: file, line: line))
+        self.init(.keyPath(inverse), delete, required, ordered, minCount, maxCount, renamedFrom, file, line)
     }
 
     /// Do not call this: wrapped properties belong to classes.

@@ -8,16 +8,11 @@ extension WriterConnection {
         let derived = entity.attributes[node.slot]
         switch derived.derivation {
         case .count(let index): return try counts(entity.relationships[index], derived, owners)
-        case .aggregate(let function, let index, let slot):
+        case .aggregate(let function, let index, let slot) where function == .minimum || function == .maximum:
             let relationship = entity.relationships[index]
             let source = model.entities[relationship.destinationIndex].attributes[slot]
-            guard let beginning = RunningAggregate(function, of: source.type, for: derived.type) else {
-                return try extremes(function, source, relationship, owners)
-            }
-            var aggregates: [Int64: RunningAggregate] = [:]
-            try values(at: slot, of: relationship, owners: owners) { aggregates[$0, default: beginning].add($1) }
-            return aggregates.mapValues(\.value)
-        case .keyPath, .arithmetic, .now, nil: return [:]
+            return try extremes(function, source, relationship, owners)
+        default: return try addedAggregates(of: node, owners: owners)
         }
     }
 
