@@ -59,20 +59,16 @@ extension Store {
     /// Tells whether there is a store, of whatever model.
     ///
     /// - Throws: ``StoreError`` with code `store.unavailable` where the server cannot be reached.
-    package static func existsInPostgres(
-        url: String, schema: String = "ingest", model: ObjectModel
-    ) throws(StoreError) -> Bool {
-        let storage = try PostgresStorage(url: url, schema: schema, model: model, options: PostgresOptions())
+    package static func existsInPostgres(url: String, model: ObjectModel) throws(StoreError) -> Bool {
+        let storage = try PostgresStorage(url: url, schema: "ingest", model: model, options: PostgresOptions())
         return try storage.connect(.reader).holdsStore()
     }
 
     /// Reads the model that the store in a schema has, of whatever model it is.
     ///
     /// - Throws: ``StoreError`` with code `store.unavailable` where the server cannot be reached, or there is no store.
-    package static func storedModelInPostgres(
-        url: String, schema: String = "ingest"
-    ) throws(StoreError) -> StoredModel {
-        let address = try ConnectionAddress(url, schema: schema)
+    package static func storedModelInPostgres(url: String) throws(StoreError) -> StoredModel {
+        let address = try ConnectionAddress(url, schema: "ingest")
         let connection = try PostgresConnection(
             address, .reader, lockTimeoutMilliseconds: PostgresOptions().lockTimeoutMilliseconds)
         guard try connection.holdsStore() else { throw .noStore(at: address) }
@@ -81,8 +77,8 @@ extension Store {
     }
 
     /// Returns the place of a store for people, without password and parameters.
-    package static func placeOfPostgres(url: String, schema: String = "ingest") -> String {
-        (try? ConnectionAddress(url, schema: schema))?.description ?? "postgres://"
+    package static func placeOfPostgres(url: String) -> String {
+        (try? ConnectionAddress(url, schema: "ingest"))?.description ?? "postgres://"
     }
 
     /// Tells whether a URL names a database of PostgreSQL.

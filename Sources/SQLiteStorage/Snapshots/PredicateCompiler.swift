@@ -49,11 +49,9 @@ struct PredicateCompiler {
         return alias
     }
 
-    /// Begins a scope of objects; its table is `alias`, or a new one.
-    mutating func open(_ scope: Int, entity: Int, alias: String? = nil) throws(FetchPredicateError) {
-        let alias = if let alias { alias } else { try newAlias(entity) }
-        tables[alias] = model.entities[entity].name
-        scopes[scope] = Scope(alias: alias, entity: entity)
+    /// Begins a scope of objects with a table of its own.
+    mutating func open(_ scope: Int, entity: Int) throws(FetchPredicateError) {
+        scopes[scope] = Scope(alias: try newAlias(entity), entity: entity)
     }
 
     func scope(_ scope: Int) -> Scope { scopes[scope] ?? Scope(alias: "t0", entity: 0) }
