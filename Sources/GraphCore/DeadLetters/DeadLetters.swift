@@ -55,6 +55,10 @@ public struct DeadLetter: Sendable {
 
     /// The column with the timestamps of records. A store of an earlier version gets it when it is opened for writing.
     package static let timestampColumn = "timestampMilliseconds"
+
+    /// Where a storage keeps how far letters were sent to a topic. No cursor of the history: numbers of letters are no
+    /// tokens, and hold no history back.
+    package static func cursorKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
 }
 
 /// Which dead letters are meant; every condition that is given has to hold.

@@ -15,6 +15,15 @@ package protocol CopySource: SnapshotSession {
 }
 
 extension ReadContext {
+    /// Returns the snapshot as the source of a copy.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the storage lends no rows.
+    package func copySource() throws(StoreError) -> any CopySource {
+        if let source = session as? any CopySource { return source }
+        throw StoreError(
+            .unavailable, "The store cannot be copied", remedy: "Copy a store in a file or in PostgreSQL")
+    }
+
     /// Returns the number of all rows of the store that a copy gets: those of objects, links, history and dead letters.
     ///
     /// - Throws: ``StoreError``.

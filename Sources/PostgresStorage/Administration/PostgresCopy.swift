@@ -158,9 +158,7 @@ extension Store {
         _ source: ReadContext, url: String, schema: String = "ingest", options: PostgresOptions = PostgresOptions(),
         progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
     ) throws {
-        guard let session = source.session as? any CopySource else {
-            throw StoreError(.unavailable, "The store cannot be copied", remedy: "Copy a store in a file")
-        }
+        let session = try source.copySource()
         let storage = try PostgresStorage(url: url, schema: schema, model: source.model, options: options)
         try storage.makeReady { connection in
             try PostgresCopy(connection, source.model, session, progress: progress).run()

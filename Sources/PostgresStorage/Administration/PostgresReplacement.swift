@@ -147,9 +147,7 @@ package final class PostgresReplacement {
     private func make(
         _ new: ReadContext, _ work: String, _ progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) throws {
-        guard let source = new.session as? any CopySource else {
-            throw StoreError(.unavailable, "The store cannot be copied", remedy: "Copy a store in a file")
-        }
+        let source = try new.copySource()
         let storage = try PostgresStorage(
             url: address.url(ofSchema: newSchema), schema: newSchema, model: new.model, options: options)
         let filling = try storage.connect(.reader)

@@ -89,7 +89,7 @@ extension PostgresSnapshot {
     }
 
     func sentDeadLetter(topic: String) throws -> Int64 {
-        try metadata(PostgresWriterSession.sentKey(topic)).flatMap { Int64($0) } ?? 0
+        try metadata(DeadLetter.cursorKey(topic)).flatMap { Int64($0) } ?? 0
     }
 
     // MARK: Conflicts

@@ -184,11 +184,8 @@ extension PostgresWriterSession {
         enqueue(statement)
     }
 
-    /// The key in `_metadata` that tells how far letters were sent to a topic.
-    static func sentKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
-
     func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
-        putMetadata([Self.sentKey(topic): "\(id)"])
+        putMetadata([DeadLetter.cursorKey(topic): "\(id)"])
     }
 
     /// Stores values under their keys with the next round trip.

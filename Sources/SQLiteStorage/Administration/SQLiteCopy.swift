@@ -74,9 +74,7 @@ extension Store {
         _ source: ReadContext, path: String,
         progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
     ) throws {
-        guard let session = source.session as? any CopySource else {
-            throw StoreError(.unavailable, "The store cannot be copied", remedy: "Copy a store in PostgreSQL")
-        }
+        let session = try source.copySource()
         if FileManager.default.fileExists(atPath: path) {
             throw StoreError(
                 .unavailable, "There is a file at \(path) already", remedy: "Name another path, or remove the file")

@@ -1,9 +1,3 @@
-extension DeadLetter {
-    /// Where the store keeps how far letters were sent to a topic. No cursor of the history: numbers of letters are no
-    /// tokens, and hold no history back.
-    static func cursorKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
-}
-
 extension Schema {
     /// Finds the letters of a record's place. Stores of earlier versions get it when they are opened for writing.
     static let deadLetterIndex =
