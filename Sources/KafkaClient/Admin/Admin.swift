@@ -32,8 +32,12 @@ public final class Admin: Sendable {
 
     /// Reads a group's committed offsets, of these partitions or (nil) of all that it has; one without is absent.
     ///
-    /// - Parameter isStable: whether the broker refuses (retriable) while a transaction with offsets of the group is
-    ///   undecided; otherwise it tells the offsets before that transaction.
+    /// - Parameters:
+    ///   - group: the group's name.
+    ///   - partitions: the partitions whose offsets are wanted.
+    ///   - isStable: whether the broker refuses (retriable) while a transaction with offsets of the group is undecided;
+    ///     otherwise it tells the offsets before that transaction.
+    ///   - timeoutMilliseconds: for how long to wait for the broker.
     /// - Throws: ``KafkaError``.
     public func committedOffsets(
         group: String, partitions: [TopicPartition]? = nil, isStable: Bool = false, timeoutMilliseconds: Int = 10_000

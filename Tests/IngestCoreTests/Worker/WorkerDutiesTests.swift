@@ -20,6 +20,7 @@ import Testing
 
     @Test func `the end of a partition without a record becomes its position`() throws {
         let worker = try ConsumerWorker.bare()
+        worker.pipeline.onCommit = { [unowned worker] in worker.committed($0) }
         _ = try worker.rebalance(.assigned([zero, one]), consumer)
         worker.tell(worker.partitions.handle(.endReached(50), zero))
         worker.tell(worker.partitions.handle(.endReached(0), one))

@@ -55,7 +55,8 @@ import Testing
         let numbers = (0..<2000).shuffled(using: &random)
         func events(_ letter: String, time: Int64) -> [ChangeSet] {
             numbers.map {
-                graph.upsert("Message", .text("m\($0)"), ["body": .value(.text("\(letter)\($0)"))], time: time)
+                graph.upsert(
+                    "Message", .text("m\($0)"), ["body": .value(.text("\(letter)\($0)")), "chat": "c"], time: time)
             }
         }
         for (letter, time) in [("b", Int64(1)), ("c", 2)] {
