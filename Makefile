@@ -33,7 +33,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions release-check bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -130,6 +130,10 @@ sanitize: libraries test-tools brokers ## Runs the tests in which threads meet u
 instructions: build profiler ## Counts the instructions an event costs; fails above Benchmarks/instructions.thresholds.
 	Benchmarks/instructions --self-test
 	Benchmarks/instructions
+
+release-check: build test-tools brokers ## Runs the release program under faults: the optimiser may break what debug builds do.
+	Tests/Faults/faults run broker-stop notifications kill-random --cycles 2 \
+	  --binary $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run

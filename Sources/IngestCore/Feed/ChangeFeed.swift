@@ -211,12 +211,12 @@ package final class ChangeFeed: Sendable {
         var headers = Self.headers(true)
         // Proxies that gather an answer before they pass it on would silence the stream.
         headers[Self.bufferingHeader] = "no"
-        let hasLeft = HTTPRouting.hasClientLeft
+        let client = HTTPRouting.client
         let body = ResponseBody { [self] writer in
             count(1)
             defer { count(-1) }
             do {
-                try await write(from: start, to: &writer, until: hasLeft)
+                try await write(from: start, to: &writer, for: client)
             } catch let error as StoreError {
                 let refusal = try refusal(error)
                 let name = refusal.isExpired ? "expired" : "failed"
@@ -232,13 +232,13 @@ package final class ChangeFeed: Sendable {
     private static let bufferingHeader = HTTPFields.Element.Name("X-Accel-Buffering")!
 
     private func write(
-        from start: FeedReader, to writer: inout any ResponseBodyWriter, until hasLeft: @Sendable () -> Bool
+        from start: FeedReader, to writer: inout any ResponseBodyWriter, for client: WaitingClient?
     ) async throws {
         var reader = start
         var lastWrite = ContinuousClock.now
         // The first bytes tell the reader that it is served, and where it stands.
         try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(token(reader.finished, reader))\n\n"))
-        while !Task.isShuttingDownGracefully, !Task.isCancelled, !hasLeft() {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled, client?.hasLeft != true {
             let generation = store.signal.generation
             let page = try await reader.next(limit: FeedRequest().limit)
             for event in page.events {

@@ -11,6 +11,20 @@ struct HTTPConnectionContext: InitializableFromSource, Sendable {
     }
 }
 
+/// A client that waits for an answer.
+final class WaitingClient: Sendable {
+    private let connections: HTTPConnections
+    private let channel: any Channel
+
+    init(_ connections: HTTPConnections, _ channel: any Channel) {
+        self.connections = connections
+        self.channel = channel
+    }
+
+    /// Whether it has closed its connection, or its side of it.
+    var hasLeft: Bool { connections.hasLeft(channel) }
+}
+
 /// Finds the route of a request, and answers for paths and methods that have none.
 struct HTTPRouting: HTTPResponder {
     private let routes: [String: [HTTPRoute]]
@@ -22,8 +36,9 @@ struct HTTPRouting: HTTPResponder {
 
     /// The address of the client whose request is answered.
     @TaskLocal static var clientAddress: String?
-    /// Tells whether that client has left; a stream asks while it has nothing to write.
-    @TaskLocal static var hasClientLeft: @Sendable () -> Bool = { false }
+    /// The client whose GET request is answered; a stream asks for it while it has nothing to write. An object, for
+    /// optimised programs of Swift 6.3 crash at a task-local function.
+    @TaskLocal static var client: WaitingClient?
 
     init(
         routes: [HTTPRoute], configuration: HTTPServerConfiguration, connections: HTTPConnections, logger: Logger
@@ -70,7 +85,7 @@ struct HTTPRouting: HTTPResponder {
                     try await route.handler(request)
                 }
             }
-            return try await Self.$hasClientLeft.withValue({ connections.hasLeft(channel) }) {
+            return try await Self.$client.withValue(WaitingClient(connections, channel)) {
                 try await connections.whileClientWaits(channel) { try await route.handler(request) }
             }
         } catch let refusal as HTTPRefusal {
