@@ -133,7 +133,8 @@ extension PostgresWriterSession {
     }
 
     /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
-    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is another letter.
+    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is
+    /// another letter.
     private func countRepeats(of count: Int64) {
         let fresh = "fresh.id > (SELECT \"deadLetter\" FROM _token WHERE id = 1) - $1::int8"
         let isSame = """

@@ -16,7 +16,8 @@ extension WriterConnection {
     }
 
     /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
-    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is another letter.
+    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is
+    /// another letter.
     private func countRepeats(after last: Int64) throws(StoreError) {
         let isSame = """
             kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept.offset = fresh.offset \
