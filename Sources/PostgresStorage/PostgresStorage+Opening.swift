@@ -83,8 +83,7 @@ extension PostgresStorage {
         _ connection: PostgresConnection, format: Int, views: String?
     ) throws(StoreError) {
         do throws(StoreError) {
-            let columns = try connection.columnNames(of: "_dead_letter", "extend the store")
-            let hasTimestamps = columns.contains(DeadLetter.timestampColumn)
+            let hasTimestamps = try connection.deadLettersHaveTimestamps("extend the store")
             let additions = hasTimestamps ? [] : [PostgresStatement(PostgresSchema.deadLetterAddition)]
             try connection.run(PostgresSchema.upgrade(from: format) + additions, "extend the store")
         } catch {

@@ -31,7 +31,7 @@ struct AdministrationAPI: Sendable {
         let key = try guardian.checkedKey(of: request)
         let asked = try await Self.request(name, request)
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let actor = "operator at \(HTTPRouting.clientAddress ?? "an unknown address")"
+        let actor = "operator at \(HTTPRouting.client?.address ?? AnsweredClient.unknownAddress)"
         let ticket = ControlTicket(desk.envelope(asked, key: key), from: actor) { waker.yield() }
         desk.submit(ticket)
         let answers = AdministrationAnswers(ticket: ticket, wakes: wakes)

@@ -232,7 +232,7 @@ package final class ChangeFeed: Sendable {
     private static let bufferingHeader = HTTPFields.Element.Name("X-Accel-Buffering")!
 
     private func write(
-        from start: FeedReader, to writer: inout any ResponseBodyWriter, for client: WaitingClient?
+        from start: FeedReader, to writer: inout any ResponseBodyWriter, for client: AnsweredClient?
     ) async throws {
         var reader = start
         var lastWrite = ContinuousClock.now

@@ -11,8 +11,8 @@ struct HTTPConnectionContext: InitializableFromSource, Sendable {
     }
 }
 
-/// A client that waits for an answer.
-final class WaitingClient: Sendable {
+/// The client whose request is answered.
+final class AnsweredClient: Sendable {
     private let connections: HTTPConnections
     private let channel: any Channel
 
@@ -21,7 +21,13 @@ final class WaitingClient: Sendable {
         self.channel = channel
     }
 
-    /// Whether it has closed its connection, or its side of it.
+    /// Stands for the address of a client where the system does not tell it.
+    static let unknownAddress = "an unknown address"
+
+    /// The address that the client comes from.
+    var address: String { channel.remoteAddress?.ipAddress ?? Self.unknownAddress }
+
+    /// Whether the client has closed its connection, or its side of it. A stream asks while it has nothing to write.
     var hasLeft: Bool { connections.hasLeft(channel) }
 }
 
@@ -34,11 +40,9 @@ struct HTTPRouting: HTTPResponder {
     private let connections: HTTPConnections
     private let logger: Logger
 
-    /// The address of the client whose request is answered.
-    @TaskLocal static var clientAddress: String?
-    /// The client whose GET request is answered; a stream asks for it while it has nothing to write. An object, for
-    /// optimised programs of Swift 6.3 crash at a task-local function.
-    @TaskLocal static var client: WaitingClient?
+    /// The client whose request is answered. An object, for optimised programs of Swift 6.3 crash at a task-local
+    /// function.
+    @TaskLocal static var client: AnsweredClient?
 
     init(
         routes: [HTTPRoute], configuration: HTTPServerConfiguration, connections: HTTPConnections, logger: Logger
@@ -57,10 +61,11 @@ struct HTTPRouting: HTTPResponder {
     }
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
+        let client = AnsweredClient(connections, channel)
         let candidates = routes[Self.normalized(request.uri.path)]
         let access = candidates?.first?.access ?? .reader
         guard admits(request, access) else {
-            candidates?.first?.onRefusal?(channel.remoteAddress?.ipAddress ?? "an unknown address")
+            candidates?.first?.onRefusal?(client.address)
             return HTTPRefusal.unauthorized.response
         }
         if access == .reader, let hosts = hosts ?? candidates?.first?.hosts, !hosts.admits(request) {
@@ -79,14 +84,10 @@ struct HTTPRouting: HTTPResponder {
             return HTTPRefusal.tooMany(lasting).response
         }
         do {
-            // A request that changes something is carried out, also for a client that has left.
-            guard route.method == .get else {
-                return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
-                    try await route.handler(request)
-                }
-            }
-            return try await Self.$client.withValue(WaitingClient(connections, channel)) {
-                try await connections.whileClientWaits(channel) { try await route.handler(request) }
+            return try await Self.$client.withValue(client) {
+                // A request that changes something is carried out, also for a client that has left.
+                guard route.method == .get else { return try await route.handler(request) }
+                return try await connections.whileClientWaits(channel) { try await route.handler(request) }
             }
         } catch let refusal as HTTPRefusal {
             return refusal.response

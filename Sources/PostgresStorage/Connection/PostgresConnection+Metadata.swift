@@ -17,6 +17,14 @@ extension PostgresConnection {
         return Set(try run(query, action).rows.map { $0.text(0) })
     }
 
+    /// Tells whether dead letters have a column for the timestamps of their records. The connection asks until they have.
+    func deadLettersHaveTimestamps(_ action: String) throws(StoreError) -> Bool {
+        if !knowsDeadLetterTimestamps {
+            knowsDeadLetterTimestamps = try columnNames(of: "_dead_letter", action).contains(DeadLetter.timestampColumn)
+        }
+        return knowsDeadLetterTimestamps
+    }
+
     /// Reads the values that the store keeps of itself, by their keys.
     func metadata(_ action: String) throws(StoreError) -> [String: String] {
         let rows = try run(PostgresStatement("SELECT key, value FROM _metadata"), action).rows

@@ -36,6 +36,8 @@ final class PostgresConnection {
     /// Whether a pooler such as pgbouncer stands before the server, until the server's answer tells. A pooler may give each
     /// transaction another session, so statements have no names and each transaction makes its settings again.
     private(set) var isPooled = true
+    /// Whether dead letters are known to have a column for the timestamps of their records. A column that is there stays.
+    var knowsDeadLetterTimestamps = false
     private var settings: [String: String]
 
     /// Connects to a server.

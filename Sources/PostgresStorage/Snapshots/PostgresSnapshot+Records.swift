@@ -47,8 +47,7 @@ extension PostgresSnapshot {
         let bytes =
             valueLimit.map { "NULL::bytea, substring(value FROM 1 FOR \($0)), \"valueBytes\", NULL::text" }
             ?? "key, value, \"valueBytes\", headers"
-        let columns = try connection.columnNames(of: "_dead_letter", "read the store")
-        let hasTimestamps = columns.contains(DeadLetter.timestampColumn)
+        let hasTimestamps = try connection.deadLettersHaveTimestamps("read the store")
         let timestamp = hasTimestamps ? SQLText.quoted(DeadLetter.timestampColumn) : "NULL::bigint"
         return try all(
             query,

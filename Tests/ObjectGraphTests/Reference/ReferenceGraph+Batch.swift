@@ -74,20 +74,13 @@ extension ReferenceGraph {
     /// Applies rows one after the other; returns how many were stale, or nil where a rule refuses one.
     mutating func insertAll(_ rows: [ObjectOperation], matching: Attribute?) -> Int? {
         let before = self
-        var known: [Value: Value] = [:]
-        if let matching {
-            let declaring = model.entities[matching.entityIndex]
-            for (key, object) in objects where object.entity.isKind(of: declaring) {
-                known[object.attributes[matching.slot]] = key.identity
-            }
-        }
         var staleCount = 0
         for row in rows {
             var row = row
-            let given = row.attributes.first { $0.slot == matching?.slot }?.value ?? .null
-            if !given.isNull {
-                row = ObjectOperation(row, identity: known[given] ?? row.identity)
-                known[given] = row.identity
+            if let matching, let given = row.attributes.first(where: { $0.slot == matching.slot })?.value,
+                let holder = holder(of: given, matching)
+            {
+                row = ObjectOperation(row, identity: holder)
             }
             let words = apply(ChangeSet(row))
             if words == ["stale"] {
@@ -98,6 +91,13 @@ extension ReferenceGraph {
             }
         }
         return staleCount
+    }
+
+    /// The identity of the object that has a unique value at this moment, or nil.
+    private func holder(of value: Value, _ attribute: Attribute) -> Value? {
+        if value.isNull { return nil }
+        let declaring = model.entities[attribute.entityIndex]
+        return objects.first { $1.entity.isKind(of: declaring) && $1.attributes[attribute.slot] == value }?.key.identity
     }
 }
 
