@@ -134,6 +134,13 @@ public:
     string source;
     int64_t events = 0, changes = 0;
 
+    /// Goes on behind the changes of a store that has some.
+    void go_on() {
+        Statement last;
+        last.prepare("SELECT max(id) FROM _history_change");
+        next_change = last.first() + 1;
+    }
+
     void write(ondemand::document &document) {
         if (chunk_count == 0) begin_chunk();
         string_view type = document["type"].get_string();
@@ -371,11 +378,12 @@ static void copy_schema(const string &pattern) {
 
 int main(int count, char **arguments) {
     std::vector<string> places;
-    bool derived = false;
+    bool derived = false, append = false;
     int chunk_events = 500, transaction_events = 0;
     for (int i = 1; i < count; i++) {
         string argument = arguments[i];
         if (argument == "--derived") derived = true;
+        else if (argument == "--append") append = true;
         else if (argument == "--chunk-events" && i + 1 < count) chunk_events = atoi(arguments[++i]);
         else if (argument == "--transaction-events" && i + 1 < count) transaction_events = atoi(arguments[++i]);
         else places.push_back(argument);
@@ -383,20 +391,22 @@ int main(int count, char **arguments) {
     if (places.size() != 3 || chunk_events < 1) {
         fprintf(
             stderr,
-            "usage: ceiling [--derived] [--chunk-events 500] [--transaction-events 500] PATTERN-STORE NEW-STORE FILE\n"
+            "usage: ceiling [--derived] [--append] [--chunk-events 500] [--transaction-events 500] PATTERN-STORE STORE FILE\n"
             "  PATTERN-STORE  a store that the product made for config/models/chat.yaml; gives the schema\n"
-            "  --derived      also write the rows that the derived counts change\n");
+            "  --derived      also write the rows that the derived counts change\n"
+            "  --append       to a store that this program has made; without it the store is new\n");
         return 64;
     }
-    if (access(places[1].c_str(), F_OK) == 0) fail(places[1] + " exists already");
+    if (!append && access(places[1].c_str(), F_OK) == 0) fail(places[1] + " exists already");
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     check(sqlite3_open_v2(places[1].c_str(), &database, flags, nullptr), "open the store");
     // As Sources/ObjectGraph/SQL/Connection/Store.swift.
     run("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; "
         "PRAGMA wal_autocheckpoint = 16000; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = NORMAL");
-    copy_schema(places[0]);
+    if (!append) copy_schema(places[0]);
     {
         Writer writer(derived, chunk_events, std::max(transaction_events, chunk_events));
+        if (append) writer.go_on();
         writer.source = "file:" + places[2];
         try {
             read_lines(places[2], writer);
