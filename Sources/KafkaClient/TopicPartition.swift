@@ -16,8 +16,8 @@ public struct TopicPartition: Hashable, Sendable, Comparable, CustomStringConver
         (left.topic, left.partition) < (right.topic, right.partition)
     }
 
-    /// Prints `topic[partition]`.
-    public var description: String { "\(topic)[\(partition)]" }
+    /// Prints `topic/partition`, or the topic where a negative number stands for the whole of it.
+    public var description: String { partition < 0 ? topic : "\(topic)/\(partition)" }
 }
 
 /// Holds the first offset that a partition still keeps and the offset that its next record will get.

@@ -18,9 +18,9 @@ struct ReplaySummary {
             lines.append("\(result.path): \(counted(result.records, "record"))\(resumed)")
         }
         for result in partitions {
-            let place = "\(result.partition.topic)/\(result.partition.partition)"
             lines.append(
-                "\(place): \(counted(result.records, "record")), from offset \(result.from) up to \(result.to)")
+                "\(result.partition): \(counted(result.records, "record")), from offset \(result.from) up to \(result.to)"
+            )
         }
         lines.append(
             "\(counted(summary.applied, "event")) applied, \(summary.stale) stale, \(counted(summary.deadLetters, "dead letter")), "

@@ -25,7 +25,7 @@ import Testing
     @Test func `description says what where and what to do`() {
         let error = KafkaError(.messageTooLarge, topicPartition: TopicPartition("chat", 3))
         #expect(error.description.contains("MSG_SIZE_TOO_LARGE"))
-        #expect(error.description.contains("chat[3]"))
+        #expect(error.description.contains("chat/3"))
         #expect(error.description.contains("message.max.bytes"))
         #expect(!error.isRetriable)
     }

@@ -18,6 +18,6 @@ import Testing
     @Test func `partitions order by topic then number`() {
         let sorted = [TopicPartition("b", 0), TopicPartition("a", 10), TopicPartition("a", 9)].sorted()
         #expect(sorted == [TopicPartition("a", 9), TopicPartition("a", 10), TopicPartition("b", 0)])
-        #expect(TopicPartition("a", 9).description == "a[9]")
+        #expect(TopicPartition("a", 9).description == "a/9" && TopicPartition("a", -1).description == "a")
     }
 }

@@ -90,7 +90,7 @@ import Testing
     /// The partitions of a member's assignments, one set an assignment, as its log tells them.
     private func assignments(_ program: Program) -> [Set<Int>] {
         program.errors.split(separator: "\n").filter { $0.contains("event=assigned") }.map { line in
-            Set(line.matches(of: /\[(\d+)\]/).compactMap { Int($0.1) })
+            Set(line.matches(of: #/\/(\d+)/#).compactMap { Int($0.1) })
         }
     }
 

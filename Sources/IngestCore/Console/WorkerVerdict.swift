@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// The state of the worker in one sentence, and the things that need a person.
@@ -64,14 +65,12 @@ package struct WorkerVerdict: Sendable, Equatable {
             deadLetters: Int = 0
         ) {
             // An assigned partition has a series, also while its lag is not known.
-            let assigned = metrics.consumerLag.sorted.map { ($0.values[0], Int32($0.values[1]) ?? -1) }
+            let assigned = metrics.consumerLag.sorted.map { TopicPartition($0.values[0], Int32($0.values[1]) ?? -1) }
             self.init(
                 recordsPerSecond: recordsPerSecond, lag: metrics.lag, lagSeconds: metrics.lagSeconds,
                 deadLetters: deadLetters,
                 hasOnlyFaults: !faults.isEmpty
-                    && assigned.allSatisfy { topic, partition in
-                        faults.contains { $0.concerns(topic: topic, partition: partition) }
-                    })
+                    && assigned.allSatisfy { partition in faults.contains { $0.concerns(partition) } })
         }
     }
 

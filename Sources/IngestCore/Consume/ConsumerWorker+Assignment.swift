@@ -57,7 +57,7 @@ extension WorkerConfiguration {
             .filter { names.contains($0.topic) && !partitions.contains($0.partition) }
             .map { TopicPartition($0.topic, $0.partition) }.sorted()
         if foreign.isEmpty { return }
-        let shown = foreign.prefix(5).map { "\($0.topic)/\($0.partition)" }.joined(separator: ", ")
+        let shown = foreign.prefix(5).map(\.description).joined(separator: ", ")
         let more = foreign.count > 5 ? " and \(foreign.count - 5) more" : ""
         throw PartitionError(
             message: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "

@@ -20,7 +20,7 @@ extension ConsumerWorker {
         decodeWait.failed(partition, at: now())
         tell(partitions.handle(.pauseBegan(.decoding), partition))
         health.report(
-            .decodingFailed(topic: partition.topic, partition: partition.partition, reason: "\(error)"))
+            .decodingFailed(partition, reason: "\(error)"))
         metrics.noteError()
         logger.error(
             "a record cannot be decoded for now, its partition waits",
@@ -33,7 +33,7 @@ extension ConsumerWorker {
     /// Takes that a partition has shown a record that was decoded, or shows none any more.
     func endDecodeWait(of partition: TopicPartition) {
         guard decodeWait.ended(partition) else { return }
-        health.report(.decodingOK(topic: partition.topic, partition: partition.partition))
+        health.report(.decodingOK(partition))
     }
 
     /// Reads the partitions again that have waited for long enough, from the store's positions. A partition that shows no

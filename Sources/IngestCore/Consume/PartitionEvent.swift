@@ -115,21 +115,20 @@ enum PartitionReport: Sendable, Equatable {
 
     /// The events for health.
     func events(of partition: TopicPartition) -> [HealthEvent] {
-        let (topic, number) = (partition.topic, partition.partition)
         switch self {
-        case .halted(let fault): return [.partitionHalted(topic: topic, partition: number, reason: fault.reason)]
+        case .halted(let fault): return [.partitionHalted(partition, reason: fault.reason)]
         case .waiting:
             // The release ends a graver report.
             let reason = "its position is not there, and the broker has not said yet what is"
             return [
-                .partitionReleased(topic: topic, partition: number),
-                .partitionWaiting(topic: topic, partition: number, reason: reason),
+                .partitionReleased(partition),
+                .partitionWaiting(partition, reason: reason),
             ]
-        case .released: return [.partitionReleased(topic: topic, partition: number)]
+        case .released: return [.partitionReleased(partition)]
         case .silent(let behind):
             let reason = "its end on the broker is \(counted(behind, "offset")) further, and nothing comes"
-            return [.partitionSilent(topic: topic, partition: number, reason: reason)]
-        case .heard: return [.partitionHeard(topic: topic, partition: number)]
+            return [.partitionSilent(partition, reason: reason)]
+        case .heard: return [.partitionHeard(partition)]
         }
     }
 }

@@ -171,7 +171,7 @@ package final class Examiner {
             atTimestampsMilliseconds: times, timeoutMilliseconds: Self.timeoutMilliseconds)
         guard let place = later.keys.min() else { return .ok("no record is from the future") }
         return .warning(
-            "\(place.topic)/\(place.partition) has records from more than a minute in the future",
+            "\(place) has records from more than a minute in the future",
             remedy: "Compare the clocks of this machine, the brokers and the producers: latencies and times are wrong")
     }
 

@@ -49,7 +49,7 @@ struct GroupMembers {
         members.map { member in
             let name = member.instanceID.map { "\(member.clientID) \($0)" } ?? member.clientID
             let host = member.host.hasPrefix("/") ? String(member.host.dropFirst()) : member.host
-            let partitions = member.partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ", ")
+            let partitions = member.partitions.map(\.description).joined(separator: ", ")
             return "\(name) at \(host) with \(partitions.isEmpty ? "no partitions" : partitions)"
         }.sorted().joined(separator: "; ")
     }

@@ -59,10 +59,9 @@ package final class HealthMonitor: Sendable {
     /// Lists the partitions that are not read, with their reasons.
     package func partitionFaults() -> [HealthState.PartitionFault] {
         let time = now()
-        return state.withLock { $0.partitionFaults(at: time) }.map {
-            HealthState.PartitionFault(
-                topic: $0.topic, partition: $0.partition, state: $0.state, reason: redactor.redacted($0.reason))
-        }
+        var faults = state.withLock { $0.partitionFaults(at: time) }
+        for index in faults.indices { faults[index].reason = redactor.redacted(faults[index].reason) }
+        return faults
     }
 
     private static let origin = SuspendingClock.now

@@ -1,68 +1,4 @@
-/// Is something that bears on the worker's health.
-package enum HealthEvent: Sendable, Equatable {
-    /// The worker began a step of its start, as in `opening the store`.
-    case starting(step: String)
-    /// The start is over; the loop runs from here on.
-    case started
-    /// The consuming loop went round.
-    case heartbeat
-    /// The store answered.
-    case storeOK
-    /// The store failed.
-    case storeFailed(reason: String)
-    /// A verification has found damage in the store; nil where it found none.
-    case storeVerified(problems: String?)
-    /// A partition's records are decoded again, or it is no longer assigned.
-    case decodingOK(topic: String, partition: Int32)
-    /// A partition's records cannot be decoded for now, whatever they are.
-    case decodingFailed(topic: String, partition: Int32, reason: String)
-    /// The worker is a member of its consumer group, or has taken the partitions that the configuration names.
-    case groupJoined
-    /// The worker is no member any more.
-    case groupLost(reason: String)
-    /// The group takes the partitions back, and has not said what comes next.
-    case groupWaiting(reason: String)
-    /// A broker answers.
-    case brokerReachable
-    /// No broker answers.
-    case brokerUnreachable(reason: String)
-    /// The publisher delivered, or had nothing to deliver.
-    case publisherOK
-    /// The publisher waits for a delivery.
-    case publisherDelivering
-    /// The publisher cannot deliver.
-    case publisherFailing(reason: String)
-    /// So much waits to be notified that nothing is consumed.
-    case outboxFull(reason: String)
-    /// Less waits to be notified than the limit.
-    case outboxHasRoom
-    /// Dead letters were delivered to their topic, or there were none.
-    case deadLettersOK
-    /// A delivery of dead letters is waited for.
-    case deadLettersDelivering
-    /// Dead letters cannot be delivered.
-    case deadLettersFailing(reason: String)
-    /// So many dead letters wait for their topic that nothing is consumed.
-    case deadLettersFull(reason: String)
-    /// Fewer dead letters wait for their topic than the limit.
-    case deadLettersHaveRoom
-    /// A bad record, or a permanent error, ends the worker.
-    case halted(reason: String)
-    /// A partition is no longer consumed, though it is assigned.
-    case partitionHalted(topic: String, partition: Int32, reason: String)
-    /// A partition is not consumed until the broker says what it has of it.
-    case partitionWaiting(topic: String, partition: Int32, reason: String)
-    /// The broker has more of a partition than was read, and nothing comes.
-    case partitionSilent(topic: String, partition: Int32, reason: String)
-    /// Something came of a partition that was silent, or nothing is to be expected.
-    case partitionHeard(topic: String, partition: Int32)
-    /// A partition is consumed again, or is no longer assigned.
-    case partitionReleased(topic: String, partition: Int32)
-    /// The work on the store that the worker waits for is at a step.
-    case working(ProgressMeter.Step)
-    /// The worker finishes what it has, and stops.
-    case draining
-}
+import KafkaClient
 
 /// Is one line of a health report.
 package struct HealthCheck: Sendable, Equatable {
@@ -141,14 +77,6 @@ package struct HealthState: Sendable {
         }
     }
 
-    private struct Partition: Sendable, Hashable {
-        let topic: String
-        /// -1 where the whole topic is meant.
-        let partition: Int32
-
-        var name: String { partition < 0 ? topic : "\(topic)/\(partition)" }
-    }
-
     private let rules: HealthRules
     private var startingStep: String? = "not started"
     private var startedAt: Double?
@@ -161,12 +89,12 @@ package struct HealthState: Sendable {
     private var deadLetters = Condition.ok
     private var deadLetterOutbox = Condition.ok
     private var work: ProgressMeter
-    private var undecoded: [Partition: String] = [:]
+    private var undecoded: [TopicPartition: String] = [:]
     private var storeProblems: String?
     private var haltReason: String?
-    private var halted: [Partition: String] = [:]
-    private var waiting: [Partition: (reason: String, since: Double)] = [:]
-    private var silent: [Partition: String] = [:]
+    private var halted: [TopicPartition: String] = [:]
+    private var waiting: [TopicPartition: (reason: String, since: Double)] = [:]
+    private var silent: [TopicPartition: String] = [:]
     private var isDraining = false
 
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
@@ -191,9 +119,8 @@ package struct HealthState: Sendable {
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
         case .storeVerified(let problems): storeProblems = problems
-        case .decodingOK(let topic, let partition): undecoded[Partition(topic: topic, partition: partition)] = nil
-        case .decodingFailed(let topic, let partition, let reason):
-            undecoded[Partition(topic: topic, partition: partition)] = reason
+        case .decodingOK(let partition): undecoded[partition] = nil
+        case .decodingFailed(let partition, let reason): undecoded[partition] = reason
         case .groupJoined: group = .ok
         case .groupWaiting(let reason): group.wait(reason, since: time)
         case .groupLost(let reason): group = .failed(reason)
@@ -210,19 +137,17 @@ package struct HealthState: Sendable {
         case .deadLettersFull(let reason): deadLetterOutbox = .failed(reason)
         case .deadLettersHaveRoom: deadLetterOutbox = .ok
         case .halted(let reason): haltReason = reason
-        case .partitionHalted(let topic, let partition, let reason):
-            halted[Partition(topic: topic, partition: partition)] = reason
-            waiting[Partition(topic: topic, partition: partition)] = nil
-        case .partitionWaiting(let topic, let partition, let reason):
-            let since = waiting[Partition(topic: topic, partition: partition)]?.since ?? time
-            waiting[Partition(topic: topic, partition: partition)] = (reason, since)
-        case .partitionSilent(let topic, let partition, let reason):
-            silent[Partition(topic: topic, partition: partition)] = reason
-        case .partitionHeard(let topic, let partition):
-            silent[Partition(topic: topic, partition: partition)] = nil
-        case .partitionReleased(let topic, let partition):
-            halted[Partition(topic: topic, partition: partition)] = nil
-            waiting[Partition(topic: topic, partition: partition)] = nil
+        case .partitionHalted(let partition, let reason):
+            halted[partition] = reason
+            waiting[partition] = nil
+        case .partitionWaiting(let partition, let reason):
+            let since = waiting[partition]?.since ?? time
+            waiting[partition] = (reason, since)
+        case .partitionSilent(let partition, let reason): silent[partition] = reason
+        case .partitionHeard(let partition): silent[partition] = nil
+        case .partitionReleased(let partition):
+            halted[partition] = nil
+            waiting[partition] = nil
         case .working(let step): work.update(step, at: time)
         case .draining: isDraining = true
         }
@@ -297,9 +222,7 @@ package struct HealthState: Sendable {
 
     private static func reason(of faults: [PartitionFault]) -> String? {
         guard !faults.isEmpty else { return nil }
-        let shown = faults.prefix(5).map { fault in
-            "\(Partition(topic: fault.topic, partition: fault.partition).name) \(fault.state.words): \(fault.reason)"
-        }
+        let shown = faults.prefix(5).map(\.sentence)
         let more = faults.count > shown.count ? ["and \(faults.count - shown.count) more"] : []
         return (shown + more).joined(separator: "; ")
     }
@@ -319,19 +242,19 @@ package struct HealthState: Sendable {
             }
         }
 
-        /// The topic's name.
-        package let topic: String
-        /// The partition's number; -1 where the whole topic is meant.
-        package let partition: Int32
+        /// The partition; the number -1 stands for the whole topic.
+        package let partition: TopicPartition
         /// The kind of fault.
         package let state: State
         /// The reason.
-        package let reason: String
+        package var reason: String
 
         /// Whether a partition is at fault, or its whole topic.
-        func concerns(topic: String, partition: Int32) -> Bool {
-            self.topic == topic && (self.partition == partition || self.partition < 0)
+        func concerns(_ other: TopicPartition) -> Bool {
+            partition == other || partition.partition < 0 && partition.topic == other.topic
         }
+
+        fileprivate var sentence: String { "\(partition) \(state.words): \(reason)" }
     }
 
     /// The partitions that are not read, each with its gravest fault, in the order of topics and numbers.
@@ -341,15 +264,14 @@ package struct HealthState: Sendable {
     }
 
     /// The partitions that the check of partitions names: a check of its own names those that wait for a decoder.
-    private func unread(at time: Double) -> [Partition: (PartitionFault.State, String)] {
+    private func unread(at time: Double) -> [TopicPartition: (PartitionFault.State, String)] {
         let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
         return halted.mapValues { (PartitionFault.State.halted, $0) }
             .merging(overdue.mapValues { (.waiting, $0.reason) }) { graver, _ in graver }
             .merging(silent.mapValues { (.stalled, $0) }) { graver, _ in graver }
     }
 
-    private static func faults(_ found: [Partition: (PartitionFault.State, String)]) -> [PartitionFault] {
-        found.map { PartitionFault(topic: $0.topic, partition: $0.partition, state: $1.0, reason: $1.1) }
-            .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    private static func faults(_ found: [TopicPartition: (PartitionFault.State, String)]) -> [PartitionFault] {
+        found.map { PartitionFault(partition: $0, state: $1.0, reason: $1.1) }.sorted { $0.partition < $1.partition }
     }
 }

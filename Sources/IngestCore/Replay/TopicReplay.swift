@@ -287,7 +287,7 @@ package final class TopicReplay {
         case .lost(let reason):
             throw TopicReplayError(
                 .gone,
-                "\(partition.topic)/\(partition.partition): \(reason). The topic was made again",
+                "\(partition): \(reason). The topic was made again",
                 remedy: "Name \(WorkerConfiguration.anotherStore)")
         }
         reading.records += 1
@@ -309,7 +309,7 @@ package final class TopicReplay {
         if damage != nil { return }
         damage = TopicReplayError(
             .unreadable,
-            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over",
+            "\(partition): \(reason). Nothing was passed over",
             remedy:
                 "Repair the partition on the broker, as from another replica, and run it again. Or end before it with --to-offset, or begin behind "
                 + "it with --from-offset, into \(WorkerConfiguration.anotherStore)")
@@ -328,7 +328,7 @@ package final class TopicReplay {
             if ConsumerWorker.lostPositions.contains(event.error.code) {
                 throw TopicReplayError(
                     .gone,
-                    "The broker does not have \(partition.topic)/\(partition.partition) from offset "
+                    "The broker does not have \(partition) from offset "
                         + "\(readings[partition]?.progress.start ?? 0) on any more",
                     remedy:
                         "Begin again, into \(WorkerConfiguration.anotherStore), or go on with --from-offset stored where only "
@@ -338,7 +338,7 @@ package final class TopicReplay {
         }
         if event.error.isFatal { throw event.error }
         if case .waits(let reason, let remedy)? = ReadFailure(event), let partition = event.topicPartition {
-            waitReason = "\(partition.topic)/\(partition.partition): \(reason); \(remedy)"
+            waitReason = "\(partition): \(reason); \(remedy)"
         }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }

@@ -116,13 +116,12 @@ struct PartitionSpan: Sendable, Equatable {
         self.partition = partition
         self.asked = asked ?? broker.low
         self.end = min(end ?? broker.high, broker.high)
-        let place = "\(partition.topic)/\(partition.partition)"
         let goesOn =
             "Name \(WorkerConfiguration.anotherStore), or go on from where the store is with --from-offset stored"
         if let known, !isResumption, known > self.asked {
             throw TopicReplayError(
                 .positioned,
-                "The store has \(place) up to offset \(known) already, beyond the asked start \(self.asked), and not "
+                "The store has \(partition) up to offset \(known) already, beyond the asked start \(self.asked), and not "
                     + "from a replay that began there",
                 remedy: goesOn)
         }
@@ -131,7 +130,7 @@ struct PartitionSpan: Sendable, Equatable {
         if let known, !isResumption, known < first {
             throw TopicReplayError(
                 .positioned,
-                "The store has \(place) up to offset \(known), and would never get what stands before the asked start "
+                "The store has \(partition) up to offset \(known), and would never get what stands before the asked start "
                     + "\(self.asked)",
                 remedy: goesOn)
         }
@@ -140,7 +139,7 @@ struct PartitionSpan: Sendable, Equatable {
         if start < broker.low, start < self.end {
             throw TopicReplayError(
                 .gone,
-                "Offset \(start) of \(place) is gone: the broker has \(broker.low) to \(broker.high)",
+                "Offset \(start) of \(partition) is gone: the broker has \(broker.low) to \(broker.high)",
                 remedy: "Begin with --from-offset \(broker.low), into \(WorkerConfiguration.anotherStore)")
         }
     }

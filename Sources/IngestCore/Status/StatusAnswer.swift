@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// The figures of the store that `/status` shows.
@@ -94,7 +95,7 @@ struct StatusAnswer {
             let found = lags[[position.topic, "\(position.partition)"]]
             let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
             let seconds = ages[[position.topic, "\(position.partition)"]].flatMap { $0.isNaN ? nil : $0 }
-            let fault = faults.first { $0.concerns(topic: position.topic, partition: position.partition) }
+            let fault = faults.first { $0.concerns(TopicPartition(position.topic, position.partition)) }
             let isKept = fault == nil && found != nil && stop != nil
             let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : isKept ? "waiting" : "reading")
             let reason = fault?.reason ?? (isKept ? stop?.title : nil)

@@ -69,7 +69,7 @@ final class RebuildTakeover: @unchecked Sendable {
         throw RebuildError(
             code: .partial,
             message:
-                "The record at offset \(offset) of \(partition.topic)/\(partition.partition) is not the one that "
+                "The record at offset \(offset) of \(partition) is not the one that "
                 + "the store at \(places.old) took last: the topic was made again",
             remedy: "With --allow-partial the rebuilt store has what is there now")
     }
@@ -105,13 +105,12 @@ final class RebuildTakeover: @unchecked Sendable {
         }
         defer { aheadBefore = ahead }
         guard let first = ahead.min(by: { $0.key < $1.key }) else { return nil }
-        let place = "\(first.key.topic)/\(first.key.partition)"
-        if ahead != aheadBefore { return "the old store is at offset \(first.value) of \(place)" }
+        if ahead != aheadBefore { return "the old store is at offset \(first.value) of \(first.key)" }
         if allowsPartial { return nil }
         throw RebuildError(
             code: .partial,
             message:
-                "The store at \(places.old) is at offset \(first.value) of \(place). The topic has nothing beyond offset "
+                "The store at \(places.old) is at offset \(first.value) of \(first.key). The topic has nothing beyond offset "
                 + "\(reached[first.key] ?? 0): it was made again, or has lost its end",
             remedy: "With --allow-partial the rebuilt store goes without")
     }

@@ -201,21 +201,21 @@ enum RebuildCoverage {
         old: [SourcePosition], marks: [TopicPartition: Watermarks], read: Set<TopicPartition>
     ) -> [String] {
         var result = marks.filter { $0.value.low > 0 && !read.contains($0.key) }.sorted { $0.key < $1.key }.map {
-            "\($0.key.topic)/\($0.key.partition) begins at offset \($0.value.low), retention has taken what was before"
+            "\($0.key) begins at offset \($0.value.low), retention has taken what was before"
         }
         for position in old where !position.topic.hasPrefix(TopicReplayRequest.markPrefix) && position.nextOffset > 0 {
             if let path = ReplayEngine.path(ofTopic: position.topic) {
                 result.append("the file \(path) was replayed into it")
                 continue
             }
-            let place = "\(position.topic)/\(position.partition)"
-            guard let marks = marks[TopicPartition(position.topic, position.partition)] else {
-                result.append("\(place) is not read any more")
+            let partition = TopicPartition(position.topic, position.partition)
+            guard let marks = marks[partition] else {
+                result.append("\(partition) is not read any more")
                 continue
             }
             if position.nextOffset > marks.high {
                 result.append(
-                    "\(place) ends at offset \(marks.high), and the store has read up to \(position.nextOffset): the topic "
+                    "\(partition) ends at offset \(marks.high), and the store has read up to \(position.nextOffset): the topic "
                         + "was made again, or has lost its end")
             }
         }

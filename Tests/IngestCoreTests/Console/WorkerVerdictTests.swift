@@ -21,7 +21,7 @@ import Testing
     }
 
     private static func fault(_ partition: Int32, topic: String = "t") -> HealthState.PartitionFault {
-        HealthState.PartitionFault(topic: topic, partition: partition, state: .halted, reason: "poison")
+        HealthState.PartitionFault(partition: TopicPartition(topic, partition), state: .halted, reason: "poison")
     }
 
     @Test func `a worker that reads says its rate and its lag`() {
@@ -144,7 +144,7 @@ import Testing
         rules.work = .rebuild
         var state = HealthState(rules: rules, at: 0)
         state.apply(.halted(reason: "why"), at: 0)
-        state.apply(.decodingFailed(topic: "t", partition: 0, reason: "why"), at: 0)
+        state.apply(.decodingFailed(TopicPartition("t", 0), reason: "why"), at: 0)
         for check in state.readiness(at: 0) where check.name != "startup" && check.name != "shutdown" {
             let found = verdict(failing: check.name).attention
             #expect(found.allSatisfy { !$0.title.hasSuffix(" fails") || $0.check == "store" }, "\(check.name)")

@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import Testing
 
 @testable import IngestCore
@@ -14,7 +15,7 @@ import Testing
                 (rules.work, rules.choosesPartitions, rules.needsDeadLetters) = (work, choosesPartitions, true)
                 var state = HealthState(rules: rules, at: 0)
                 let events: [HealthEvent] = [
-                    .halted(reason: "why"), .decodingFailed(topic: "t", partition: 0, reason: "why"),
+                    .halted(reason: "why"), .decodingFailed(TopicPartition("t", 0), reason: "why"),
                     .storeVerified(problems: "why"),
                 ]
                 for event in events { state.apply(event, at: 0) }

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Synchronization
 import Testing
@@ -56,8 +57,8 @@ struct HealthStateTests {
         (.groupLost(reason: "left"), .groupJoined, "group"),
         (.publisherFailing(reason: "timed out"), .publisherOK, "publisher"),
         (
-            .partitionHalted(topic: "t", partition: 3, reason: "position lost"),
-            .partitionReleased(topic: "t", partition: 3), "partitions"
+            .partitionHalted(TopicPartition("t", 3), reason: "position lost"),
+            .partitionReleased(TopicPartition("t", 3)), "partitions"
         ),
         (.starting(step: "again"), .started, "startup"),
     ])
@@ -77,7 +78,7 @@ struct HealthStateTests {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         func wait(at time: Double) {
-            state.apply(.partitionWaiting(topic: "t", partition: 3, reason: "no answer"), at: time)
+            state.apply(.partitionWaiting(TopicPartition("t", 3), reason: "no answer"), at: time)
             state.apply(.heartbeat, at: time)
         }
         wait(at: 1)
@@ -85,13 +86,13 @@ struct HealthStateTests {
         // Who waits already does not begin anew.
         wait(at: 5)
         #expect(reason(at: 5.1) == "t/3 waits: no answer")
-        state.apply(.partitionReleased(topic: "t", partition: 3), at: 6)
+        state.apply(.partitionReleased(TopicPartition("t", 3)), at: 6)
         #expect(reason(at: 100) == nil)
         wait(at: 101)
-        state.apply(.partitionHalted(topic: "t", partition: 3, reason: "position lost"), at: 101)
+        state.apply(.partitionHalted(TopicPartition("t", 3), reason: "position lost"), at: 101)
         #expect(reason(at: 101) == "t/3 halted: position lost")
         #expect(reason(at: 200) == "t/3 halted: position lost")
-        state.apply(.partitionReleased(topic: "t", partition: 3), at: 201)
+        state.apply(.partitionReleased(TopicPartition("t", 3)), at: 201)
         #expect(reason(at: 300) == nil)
     }
 
@@ -99,14 +100,14 @@ struct HealthStateTests {
     func `health reports a stalled partition until something comes of it`() {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
-        state.apply(.partitionSilent(topic: "t", partition: 3, reason: "4 offsets"), at: 1)
+        state.apply(.partitionSilent(TopicPartition("t", 3), reason: "4 offsets"), at: 1)
         #expect(reason(at: 1) == "t/3 is stalled: 4 offsets")
         // Another doubt about it is another matter.
-        state.apply(.partitionHalted(topic: "t", partition: 3, reason: "position lost"), at: 2)
+        state.apply(.partitionHalted(TopicPartition("t", 3), reason: "position lost"), at: 2)
         #expect(reason(at: 2) == "t/3 halted: position lost")
-        state.apply(.partitionReleased(topic: "t", partition: 3), at: 3)
+        state.apply(.partitionReleased(TopicPartition("t", 3)), at: 3)
         #expect(reason(at: 3) == "t/3 is stalled: 4 offsets")
-        state.apply(.partitionHeard(topic: "t", partition: 3), at: 4)
+        state.apply(.partitionHeard(TopicPartition("t", 3)), at: 4)
         #expect(reason(at: 4) == nil)
     }
 
@@ -114,15 +115,15 @@ struct HealthStateTests {
     func `health reports each partition whose records cannot be decoded, in a check of its own`() {
         var state = Self.ready()
         for partition: Int32 in [2, 1] {
-            state.apply(.decodingFailed(topic: "t", partition: partition, reason: "no schema"), at: 1)
+            state.apply(.decodingFailed(TopicPartition("t", partition), reason: "no schema"), at: 1)
         }
         #expect(Self.failures(state.readiness(at: 1)) == ["decoding": "t/1 waits: no schema; t/2 waits: no schema"])
-        state.apply(.partitionHalted(topic: "t", partition: 1, reason: "position lost"), at: 1)
+        state.apply(.partitionHalted(TopicPartition("t", 1), reason: "position lost"), at: 1)
         #expect(state.partitionFaults(at: 1).map(\.state) == [.halted, .waiting])
-        state.apply(.partitionReleased(topic: "t", partition: 1), at: 2)
-        state.apply(.decodingOK(topic: "t", partition: 1), at: 2)
-        #expect(state.partitionFaults(at: 2).map(\.partition) == [2])
-        state.apply(.decodingOK(topic: "t", partition: 2), at: 3)
+        state.apply(.partitionReleased(TopicPartition("t", 1)), at: 2)
+        state.apply(.decodingOK(TopicPartition("t", 1)), at: 2)
+        #expect(state.partitionFaults(at: 2).map(\.partition) == [TopicPartition("t", 2)])
+        state.apply(.decodingOK(TopicPartition("t", 2)), at: 3)
         #expect(state.readiness(at: 3).allSatisfy { $0.isOK && $0.name != "decoding" })
     }
 
@@ -200,8 +201,8 @@ struct HealthStateTests {
     @Test
     func `every halted partition is named, in order, up to a bound`() {
         var state = Self.ready()
-        for partition in (0..<7).reversed() {
-            state.apply(.partitionHalted(topic: "t", partition: Int32(partition), reason: "r"), at: 1)
+        for partition: Int32 in (0..<7).reversed() {
+            state.apply(.partitionHalted(TopicPartition("t", partition), reason: "r"), at: 1)
         }
         #expect(
             Self.failures(state.readiness(at: 1))["partitions"]

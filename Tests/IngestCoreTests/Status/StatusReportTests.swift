@@ -96,7 +96,7 @@ import Testing
         let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
         for partition: Int32 in [0, 1] { metrics.setLag(nil, of: TopicPartition("t", partition)) }
         let health = HealthMonitor()
-        health.report(.decodingFailed(topic: "t", partition: 1, reason: "no schema"))
+        health.report(.decodingFailed(TopicPartition("t", 1), reason: "no schema"))
         let answer = StatusAnswer(
             version: "1", startedAt: 0, storePlace: "a", modelName: "m",
             figures: StoreFigures(
