@@ -117,9 +117,9 @@ extension PostgresWriterSession {
             WITH c AS (UPDATE _token SET "deadLetter" = "deadLetter" + $1::int8 WHERE id = 1 RETURNING "deadLetter") \
             INSERT INTO _dead_letter (id, time, topic, partition, "offset", line, stage, code, reason, key, value, \
             "valueBytes", headers, attempts, "timestampMilliseconds") SELECT c."deadLetter" - $1::int8 + r.n, r.c1, r.c2, \
-            r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13, r.c14 FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], \
-            $6::int8[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], \
-            $14::int8[], $15::int8[]) \
+            r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13, r.c14 \
+            FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::text[], $8::text[], \
+            $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], $14::int8[], $15::int8[]) \
             WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, n)
             """)
         statement.bind(
