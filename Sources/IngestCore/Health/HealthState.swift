@@ -22,13 +22,6 @@ package struct HealthCheck: Sendable, Equatable {
 
 /// Says what the health of a worker depends on.
 package struct HealthRules: Sendable, Equatable {
-    /// The silence after which the loop counts as wedged, in seconds: the worker is not alive.
-    package var wedgedAfterSeconds = 30.0
-    /// The silence after which the worker is not ready, in seconds.
-    package var staleAfterSeconds = 5.0
-    /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
-    /// a delivery, or for a partition's position.
-    package var waitingSeconds = 4.0
     /// The seconds after which the broker gives a silent member's place away.
     package var sessionTimeoutSeconds = 45
     /// Whether the worker consumes from Kafka.
@@ -97,6 +90,13 @@ package struct HealthState: Sendable {
     private var silent: [TopicPartition: String] = [:]
     private var isDraining = false
 
+    /// The silence after which the loop counts as wedged, in seconds: the worker is not alive.
+    private static let wedgedAfterSeconds = 30.0
+    /// The silence after which the worker is not ready, in seconds.
+    private static let staleAfterSeconds = 5.0
+    /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
+    /// a delivery, or for a partition's position.
+    private static let waitingSeconds = 4.0
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
 
     /// Creates the state of a worker that has not started.
@@ -157,13 +157,13 @@ package struct HealthState: Sendable {
     ///
     /// Before the start is over there is no loop to be wedged: a long migration does not get the process killed.
     package func liveness(at time: Double) -> [HealthCheck] {
-        [HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.wedgedAfterSeconds))]
+        [HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: Self.wedgedAfterSeconds))]
     }
 
     /// Says whether the worker does its work now.
     package func readiness(at time: Double) -> [HealthCheck] {
         func failure(_ condition: Condition) -> String? {
-            condition.failure(at: time, afterSeconds: rules.waitingSeconds)
+            condition.failure(at: time, afterSeconds: Self.waitingSeconds)
         }
         let work = work(at: time).map { HealthCheck($0.kind.check, failure: $0.phrase) }
         // Nothing else is open yet. Only a worker that rebuilds has more to say.
@@ -171,7 +171,7 @@ package struct HealthState: Sendable {
         var checks = [
             HealthCheck("startup", failure: startingStep),
             HealthCheck("store", failure: failure(store)),
-            HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.staleAfterSeconds)),
+            HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: Self.staleAfterSeconds)),
         ]
         if rules.needsBroker {
             checks.append(HealthCheck("broker", failure: failure(broker)))
@@ -265,7 +265,7 @@ package struct HealthState: Sendable {
 
     /// The partitions that the check of partitions names: a check of its own names those that wait for a decoder.
     private func unread(at time: Double) -> [TopicPartition: (PartitionFault.State, String)] {
-        let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
+        let overdue = waiting.filter { time - $0.value.since > Self.waitingSeconds }
         return halted.mapValues { (PartitionFault.State.halted, $0) }
             .merging(overdue.mapValues { (.waiting, $0.reason) }) { graver, _ in graver }
             .merging(silent.mapValues { (.stalled, $0) }) { graver, _ in graver }
