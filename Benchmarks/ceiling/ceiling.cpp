@@ -129,17 +129,13 @@ public:
         position.prepare(
             "INSERT INTO _position (topic, partition, nextOffset, detail) VALUES (?, 0, ?, NULL) "
             "ON CONFLICT (topic, partition) DO UPDATE SET nextOffset = excluded.nextOffset");
+        Statement last_change;
+        last_change.prepare("SELECT max(id) FROM _history_change");
+        next_change = last_change.first() + 1;
     }
 
     string source;
     int64_t events = 0, changes = 0;
-
-    /// Goes on behind the changes of a store that has some.
-    void go_on() {
-        Statement last;
-        last.prepare("SELECT max(id) FROM _history_change");
-        next_change = last.first() + 1;
-    }
 
     void write(ondemand::document &document) {
         if (chunk_count == 0) begin_chunk();
@@ -172,7 +168,7 @@ private:
     bool derived;
     int chunk_events, transaction_events, chunk_count = 0, uncommitted = 0;
     bool in_transaction = false;
-    int64_t token = 0, next_change = 1, first_change = 1;
+    int64_t token = 0, next_change, first_change = 1;
     Entity chat, member, message;
     Statement bump_members, link, unlink, messages_of_chat, change, open, close, tombstone, position;
     std::unordered_map<int64_t, int64_t> chat_messages, member_messages, chat_members;
@@ -394,19 +390,19 @@ int main(int count, char **arguments) {
             "usage: ceiling [--derived] [--append] [--chunk-events 500] [--transaction-events 500] PATTERN-STORE STORE FILE\n"
             "  PATTERN-STORE  a store that the product made for config/models/chat.yaml; gives the schema\n"
             "  --derived      also write the rows that the derived counts change\n"
-            "  --append       to a store that this program has made; without it the store is new\n");
+            "  --append       go on with a store that this program has made; without it the store has to be new\n");
         return 64;
     }
-    if (!append && access(places[1].c_str(), F_OK) == 0) fail(places[1] + " exists already");
+    bool is_new = access(places[1].c_str(), F_OK) != 0;
+    if (!is_new && !append) fail(places[1] + " exists already");
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     check(sqlite3_open_v2(places[1].c_str(), &database, flags, nullptr), "open the store");
     // As Sources/ObjectGraph/SQL/Connection/Store.swift.
     run("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; "
         "PRAGMA wal_autocheckpoint = 16000; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = NORMAL");
-    if (!append) copy_schema(places[0]);
+    if (is_new) copy_schema(places[0]);
     {
         Writer writer(derived, chunk_events, std::max(transaction_events, chunk_events));
-        if (append) writer.go_on();
         writer.source = "file:" + places[2];
         try {
             read_lines(places[2], writer);
