@@ -26,9 +26,7 @@ import Testing
             if code.isEmpty { isTest = false }
             if code.isEmpty || code.hasPrefix("//") { continue }
             let indent = line.count - code.count
-            if let name = code.firstMatch(of: /^(?:@?\w+(?:\([^{]*\))? )*(?:struct|class|enum|actor|extension) (\w+)/)?
-                .1
-            {
+            if let name = typeName(code) {
                 types.removeAll { $0.indent >= indent }
                 types.append((indent, String(name)))
                 if suites[String(name)] == nil { suites[String(name)] = [] }
@@ -41,6 +39,15 @@ import Testing
             }
         }
         return suites
+    }
+
+    /// Returns the name of the type that a line declares. A regular expression for each line of all tests would take long.
+    private static func typeName(_ code: Substring) -> String? {
+        let keywords: Set<Substring> = ["struct", "class", "enum", "actor", "extension"]
+        guard code.split(separator: " ").contains(where: keywords.contains) else { return nil }
+        return code.firstMatch(of: /^(?:@?\w+(?:\([^{]*\))? )*(?:struct|class|enum|actor|extension) (\w+)/).map {
+            String($0.1)
+        }
     }
 
     /// The suites and tests that a page names: `XTests` or `XTests.rule` between backticks.

@@ -6,13 +6,19 @@ import Testing
 
 /// Pages, batches and rows over a store with ties, missing values and every kind of sort key.
 struct FetchPagingTests {
+    /// The store of the tests that change nothing.
+    private static let filled = Result { try made() }
     private let fixture: ReadingFixture
     private let model: ObjectModel
 
     init() throws {
-        model = try ReadingFixture.model(.workOrders)
+        fixture = try Self.filled.get()
+        model = fixture.model
+    }
+
+    private static func made() throws -> ReadingFixture {
+        let model = try ReadingFixture.model(.workOrders)
         var random = SystemRandomNumberGenerator()
-        let model = model
         var events: [ChangeSet] = (1...3).map {
             ReadingFixture.upsert(model, "Asset", "a\($0)", ["name": .text(["Pump", "élan", "Élan"][$0 - 1])])
         }
@@ -31,7 +37,7 @@ struct FetchPagingTests {
                     ["workOrder": .one("w\(Int.random(in: 1...20, using: &random))"), "minutes": .text("\(index % 7)")])
             )
         }
-        fixture = try ReadingFixture(model: model, events)
+        return try ReadingFixture(model: model, events)
     }
 
     private func request(_ sort: [String], _ change: (inout FetchRequest) -> Void = { _ in }) -> FetchRequest {
@@ -76,6 +82,7 @@ struct FetchPagingTests {
     }
 
     @Test func `a page begins behind the last whatever happened before`() throws {
+        let fixture = try Self.made()
         let first = try fixture.store.read { try $0.page(request(["title", "id"]) { $0.limit = 10 }) }
         let next = try #require(first.next)
         let gone = try #require(first.objects.first?["id"]?.text)
@@ -190,6 +197,7 @@ struct FetchPagingTests {
     }
 
     @Test func `all batches are of one snapshot`() throws {
+        let fixture = try Self.made()
         let request = request(["id"])
         var count = 0
         try fixture.store.read { context in

@@ -10,12 +10,14 @@ import Testing
 /// Every example of docs/reference/fetching.md, carried out.
 @Suite struct FetchingPageTests {
     private static let page = Result { try FetchingPage() }
+    /// All examples ask one store, which no test changes.
+    private static let filled = Result { try page.get().fixture() }
     private let page: FetchingPage
     private let fixture: ReadingFixture
 
     init() throws {
         page = try Self.page.get()
-        fixture = try page.fixture()
+        fixture = try Self.filled.get()
     }
 
     private static func examples(_ mark: String) -> [FetchingPage.Example] {

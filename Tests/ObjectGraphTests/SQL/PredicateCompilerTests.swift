@@ -6,14 +6,18 @@ import Testing
 
 /// Conditions over a store: what each finds.
 struct PredicateCompilerTests {
+    /// All conditions ask one store, which no test changes.
+    private static let filled = Result { try made() }
     private let fixture: ReadingFixture
 
-    init() throws {
+    init() throws { fixture = try Self.filled.get() }
+
+    private static func made() throws -> ReadingFixture {
         let model = try ReadingFixture.model(.workOrders)
         func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
-        fixture = try ReadingFixture(
+        return try ReadingFixture(
             model: model,
             [
                 up("Asset", "a1", ["name": .text("Pump"), "site": .text("Nord")]),
