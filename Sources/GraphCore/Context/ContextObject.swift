@@ -64,6 +64,14 @@ package final class ContextObject {
         state = State(values: values, isPlaceholder: true)
     }
 
+    /// Makes a placeholder an object that has arrived, with the defaults of the properties that are not known.
+    func arrive(isKnown: (Int) -> Bool) {
+        state.isPlaceholder = false
+        for slot in entity.defaultSlots where state.values[slot].isNull && !isKnown(slot) {
+            state.values[slot] = entity.defaults[slot]
+        }
+    }
+
     package var identity: Value { state.values[entity.identitySlot] }
 
     /// The object as a row of the store, with what was changed of it.

@@ -107,6 +107,8 @@ extension EventApplier {
 
     /// Lets an operation on the holder stand for the event's, and notes what it takes and what it leaves.
     private func merge(_ merged: ObjectOperation, _ conflict: EventConflict) throws -> Resolution {
+        // The look-up of unique values has read no tombstone, and an object that has arrived has none.
+        if conflict.holder.state.isPlaceholder { try registry.loadTombstones(of: [conflict.holder]) }
         let relationships = conflict.entity.relationships
         let kept = Set(merged.attributes.map(\.slot)).union(
             merged.relationships.compactMap { relationships[$0.relationship].slot })

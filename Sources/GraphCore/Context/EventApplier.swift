@@ -249,10 +249,7 @@ package final class EventApplier {
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
     package func complete(_ object: ContextObject) throws(EventFailure) {
         if object.entity.isAbstract { throw abstract(object.entity) }
-        object.state.isPlaceholder = false
-        for slot in object.entity.defaultSlots where object.state.values[slot].isNull {
-            object.state.values[slot] = object.entity.defaults[slot]
-        }
+        object.arrive { _ in false }
         // A placeholder is exempt from counts, the object it becomes is not.
         for relationship in object.entity.countedRelationships { countChecks.append((object, relationship)) }
         if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {

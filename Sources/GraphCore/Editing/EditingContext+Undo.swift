@@ -176,7 +176,9 @@ extension EditingContext {
         let fresh = ContextObject(row: row)
         if let old {
             for slot in changedSlots(old) { fresh.state.values[slot] = old.state.values[slot] }
-            if old.wasPlaceholder, !old.state.isPlaceholder { fresh.state.isPlaceholder = false }
+            if old.wasPlaceholder, !old.state.isPlaceholder {
+                fresh.arrive { old.entity.attributes.hasAttribute(at: $0) }
+            }
             fresh.state.deletion = old.state.deletion
             fresh.state.transients = old.state.transients
             forEachPlace(of: old) { _, _, _, place in

@@ -1,5 +1,90 @@
 // Deletions: who wins against changes of others, and what the delete rules make of them in the store.
 extension SaveMerge {
+    // MARK: Objects that others deleted
+
+    /// Resolves an object that the context changed and another writer deleted.
+    ///
+    /// - Parameter placeholder: the row that a later reference to the identity made, if there is one.
+    func meetLoss(
+        _ edit: EditSet.Edit, placeholder: ContextObject?, _ refused: inout [MergeConflict]
+    ) throws {
+        let decision = MergeDecision(
+            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
+            stored: edit.object.original, changedHere: edit.slots)
+        var policy = edits.policy(of: edit)
+        var given: [Int: Value] = [:]
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(.deletedInStore, edit, decision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                given = try slots(values, edit.object.entity)
+                policy = .overwrite
+            }
+        }
+        switch policy {
+        case .error, .custom: refused.append(try conflict(.deletedInStore, edit, decision))
+        case .storeTrump, .rollback: try noteDeletedInStore(edit, .store)
+        case .objectTrump, .overwrite: try insertAgain(edit, given, placeholder)
+        case .lastWriterWins(let attribute):
+            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+            let tombstone = registry.tombstones[edit.object.entity.rootIndex][edit.object.identity]?.current
+            let isLater = MergeDecision.isLater(
+                edit.object.state.values[slot], than: tombstone?.version ?? .null,
+                edit.object.entity.attributes[slot].type)
+            if isLater, tombstone?.version.isNull == false {
+                try insertAgain(edit, given, placeholder)
+            } else {
+                try noteDeletedInStore(edit, .store)
+            }
+        }
+    }
+
+    /// Makes an object again that another writer deleted, as the context has it. It keeps its key, unless the rule 'no
+    /// action' left references to it that dangle: these must not come alive again. A placeholder of its identity becomes
+    /// the object, and keeps the links of its inverses where the context has none.
+    private func insertAgain(
+        _ edit: EditSet.Edit, _ given: [Int: Value], _ placeholder: ContextObject?
+    ) throws {
+        let object = edit.object
+        let made = try placeholder ?? newRow(of: object)
+        if placeholder != nil { try applier.narrow(made, to: object.entity) }
+        targets[ObjectKey(object)] = made
+        var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
+        if placeholder != nil {
+            for link in object.entity.linkColumns where values[link.slot]?.isNull == true {
+                if !edit.slots.contains(link.slot) { values[link.slot] = nil }
+            }
+        }
+        for (slot, value) in given { values[slot] = value }
+        updates.append(Update(edit, made, values))
+        try noteDeletedInStore(edit, .context)
+    }
+
+    private func newRow(of object: ContextObject) throws -> ContextObject {
+        // The sums that are remembered of the former object are not those of the new one.
+        registry.aggregateMemory?.removeAll()
+        let made =
+            try isLedToByDanglingReferences(object)
+            ? registry.makeObject(entity: object.entity, identity: object.identity)
+            : registry.makeObject(entity: object.entity, identity: object.identity, pk: object.pk)
+        applier.noteCreated(made)
+        return made
+    }
+
+    private func isLedToByDanglingReferences(_ object: ContextObject) throws(StoreError) -> Bool {
+        for relationship in object.entity.relationships where relationship.deleteRule.leavesDanglingReferences {
+            guard case .column(let slot)? = model.inverse(of: relationship)?.storage else { continue }
+            var isFound = false
+            try registry.reader.rows(
+                of: relationship.destinationIndex, .values([.integer(object.pk)], slot: slot), limit: 1
+            ) { _ in isFound = true }
+            if isFound { return true }
+        }
+        return false
+    }
+
+    // MARK: Objects that the context deletes
+
     /// A merge policy's decision about an object that the context deleted.
     private struct Verdict {
         let edit: EditSet.Edit
@@ -27,7 +112,7 @@ extension SaveMerge {
         let going = edits.origins.going(edits.deleted.map { ObjectKey($0.object) }, staying: staying)
         for verdict in verdicts {
             let goes = going.contains(ObjectKey(verdict.edit.object))
-            if goes { toDelete.append(verdict.row) }
+            if goes { willDelete(verdict.row) }
             guard let winner = verdict.winner else { continue }
             if !goes, let values = verdict.values { updates.append(Update(verdict.edit, verdict.row, values)) }
             try noteDeletedInContext(verdict.edit, verdict.row, goes ? .context : winner == .custom ? .custom : .store)

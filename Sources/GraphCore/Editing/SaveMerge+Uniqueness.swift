@@ -57,7 +57,7 @@ extension SaveMerge {
     /// Tells whether an object may turn out to be a new one of an entity, above its own or below it.
     ///
     /// A placeholder of an abstract entity needs an insertion of an entity below: there are no objects of its own.
-    private func canBecome(_ object: ContextObject, _ entity: Entity) -> Bool {
+    func canBecome(_ object: ContextObject, _ entity: Entity) -> Bool {
         entity.isKind(of: object.entity) || object.entity.isKind(of: entity) && !object.entity.isAbstract
     }
 
@@ -123,13 +123,6 @@ extension SaveMerge {
             made = placeholder
             applier.willChange(made)
             try applier.narrow(made, to: object.entity)
-            // The further demands of an entity below.
-            for attribute in made.entity.attributes where !attribute.isDerived {
-                let isOwn = object.entity.attributes.hasAttribute(at: attribute.slot)
-                if !isOwn, made.state.values[attribute.slot].isNull {
-                    made.state.values[attribute.slot] = attribute.defaultValue
-                }
-            }
             copyAttributes(of: object, to: &made.state.values)
         } else {
             var values = object.entity.initialValues(object.identity)
@@ -138,7 +131,8 @@ extension SaveMerge {
             applier.noteCreated(made, replaced: known)
         }
         targets[ObjectKey(object)] = made
-        makeOwn(made)
+        // An entity below has defaults of its own.
+        makeOwn(made) { object.entity.attributes.hasAttribute(at: $0) }
         // An unset property keeps the value that a placeholder got from its inverses.
         for link in object.entity.linkColumns where object.isGiven(link.slot) {
             set(link.slot, object.state.values[link.slot], of: made)
@@ -162,7 +156,7 @@ extension SaveMerge {
             case .values where !canBecome(collision.holder, edit.object.entity): policy = .error
             case .values(let values):
                 let written = try slots(values, edit.object.entity)
-                try merge(edit, into: collision.holder, written, .custom)
+                try merge(edit, into: collision.holder, written, .custom, .withAllDefaults)
                 return
             }
         }
@@ -175,14 +169,17 @@ extension SaveMerge {
         let given = edit.slots.filter { !collision.slots.contains($0) }
         switch policy {
         case .error, .custom, .lastWriterWins: refused.append(try conflict(edit, collision))
-        case .objectTrump: try merge(edit, into: collision.holder, values(edit, given), .context)
+        case .objectTrump:
+            try merge(edit, into: collision.holder, values(edit, given), .context, .withAllDefaults)
         case .storeTrump:
-            let empty = given.filter { collision.holder.state.values[$0].isNull }
-            try merge(edit, into: collision.holder, values(edit, empty), .store)
-        case .rollback: try merge(edit, into: collision.holder, [:], .store)
+            // The links of the holder that this save makes are not set yet.
+            let held = expected(collision.holder)
+            let empty = given.filter { held[$0].isNull }
+            try merge(edit, into: collision.holder, values(edit, empty), .store, .withAllDefaults)
+        case .rollback: try merge(edit, into: collision.holder, [:], .store, .none)
         case .overwrite:
             for other in all {
-                displace(other.holder)
+                willDelete(other.holder)
                 try noteDisplaced(other.holder, by: edit)
             }
             try insert(edit, registry.known(edit.object.entity.index, edit.object.identity))
@@ -206,7 +203,8 @@ extension SaveMerge {
 
     /// Lets an object that is there already stand for a new one, and gives it some of its values.
     private func merge(
-        _ edit: EditSet.Edit, into holder: ContextObject, _ values: [Int: Value], _ winner: MergeDecision.Winner
+        _ edit: EditSet.Edit, into holder: ContextObject, _ values: [Int: Value], _ winner: MergeDecision.Winner,
+        _ completion: Completion
     ) throws {
         applier.willChange(holder)
         // Who led to the new object leads to this one.
@@ -217,6 +215,9 @@ extension SaveMerge {
             try note(.uniqueness, edit, holder, slot, taken)
         }
         targets[ObjectKey(edit.object)] = holder
+        // The look-up of unique values has read no tombstone, and an object that has arrived has none.
+        if holder.state.isPlaceholder { try registry.loadTombstones(of: [holder]) }
+        complete(Update(edit, holder, values, completion))
         set(values, of: holder)
         claim(holder)
     }
@@ -226,7 +227,7 @@ extension SaveMerge {
     /// Two rows cannot become one, so where the context should win they are refused all the same, but for `overwrite`.
     func claimUniqueValues() throws -> [MergeConflict] {
         var refused: [MergeConflict] = []
-        for update in plannedUpdates where update.target.isAlive {
+        for update in updates where update.target.isAlive {
             if update.target.entity.uniquenessConstraints.isEmpty { continue }
             for collision in try collisions(expected(update.target), update.target.entity, except: update.target)
             where collision.slots.contains(where: { update.values[$0] != nil }) {
@@ -249,6 +250,7 @@ extension SaveMerge {
                 }
                 // The store's values stay for all other properties.
                 drop(update)
+                if !given.isEmpty { complete(Update(update.edit, update.target, given, .withAllDefaults)) }
                 set(given, of: update.target)
                 claim(update.target)
                 update.values = given
@@ -268,7 +270,7 @@ extension SaveMerge {
             for slot in update.edit.slots { try note(.uniqueness, update.edit, update.target, slot, .store) }
             drop(update)
         case .overwrite:
-            displace(collision.holder)
+            willDelete(collision.holder)
             try noteDisplaced(collision.holder, by: update.edit)
         default: refused.append(try conflict(update.edit, collision))
         }

@@ -27,12 +27,28 @@ final class SaveMerge {
         let edit: EditSet.Edit
         let target: ContextObject
         var values: [Int: Value]
+        /// Whether a placeholder that the context has completed arrives.
+        let completion: Completion
 
-        init(_ edit: EditSet.Edit, _ target: ContextObject, _ values: [Int: Value]) {
+        init(
+            _ edit: EditSet.Edit, _ target: ContextObject, _ values: [Int: Value],
+            _ completion: Completion = .withContextDefaults
+        ) {
             self.edit = edit
             self.target = target
             self.values = values
+            self.completion = completion
         }
+    }
+
+    /// How a save treats a placeholder of the store that the context has completed.
+    enum Completion {
+        /// It stays one: a policy drops the context's changes.
+        case none
+        /// It arrives. The context has given the properties of its entity their defaults.
+        case withContextDefaults
+        /// It arrives, with the default of each property that gets no value.
+        case withAllDefaults
     }
 
     init(_ edits: EditSet, registry: ObjectRegistry, applier: EventApplier, time: Int64) {
@@ -142,7 +158,11 @@ final class SaveMerge {
         let byIdentity = registry.known(object.entity.index, object.identity)
         // An object that was deleted and made again has another row, and is the same object for the context that changes it.
         guard let row = registry.known(object.entity.index, pk: object.pk) ?? byIdentity, row.isAlive else {
-            return try meetLoss(edit, &refused)
+            return try meetLoss(edit, placeholder: nil, &refused)
+        }
+        // A reference to a deleted object makes a placeholder; for the context the object is as deleted as before.
+        if row.state.isPlaceholder, !object.wasPlaceholder, canBecome(row, object.entity) {
+            return try meetLoss(edit, placeholder: row, &refused)
         }
         if row.state.isPlaceholder, object.entity.isKind(of: row.entity) { try applier.narrow(row, to: object.entity) }
         // A placeholder of an abstract entity stays one until an object of an entity below arrives.
@@ -167,7 +187,7 @@ final class SaveMerge {
         switch try outcome(of: decision, edit) {
         case .refused, .asked: refused.append(try conflict(.changed, edit, decision))
         case .written(let values, let won):
-            updates.append(Update(edit, row, values))
+            updates.append(Update(edit, row, values, values.isEmpty ? .none : .withContextDefaults))
             for (slot, winner) in won { try note(.changed, edit, row, slot, winner) }
         }
     }
@@ -184,77 +204,13 @@ final class SaveMerge {
         }
     }
 
-    /// Resolves an object that the context changed and another writer deleted.
-    private func meetLoss(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
-        let decision = MergeDecision(
-            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
-            stored: edit.object.original, changedHere: edit.slots)
-        var policy = edits.policy(of: edit)
-        var given: [Int: Value] = [:]
-        if case .custom(let closure) = policy {
-            switch try closure(try conflict(.deletedInStore, edit, decision)) {
-            case .policy(let chosen): policy = chosen
-            case .values(let values):
-                given = try slots(values, edit.object.entity)
-                policy = .overwrite
-            }
-        }
-        switch policy {
-        case .error, .custom: refused.append(try conflict(.deletedInStore, edit, decision))
-        case .storeTrump, .rollback: try noteDeletedInStore(edit, .store)
-        case .objectTrump, .overwrite: try insertAgain(edit, given)
-        case .lastWriterWins(let attribute):
-            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
-            let tombstone = registry.tombstones[edit.object.entity.rootIndex][edit.object.identity]?.current
-            let isLater = MergeDecision.isLater(
-                edit.object.state.values[slot], than: tombstone?.version ?? .null,
-                edit.object.entity.attributes[slot].type)
-            if isLater, tombstone?.version.isNull == false {
-                try insertAgain(edit, given)
-            } else {
-                try noteDeletedInStore(edit, .store)
-            }
-        }
-    }
-
-    /// Makes an object again that another writer deleted, as the context has it. It keeps its key, unless the rule 'no
-    /// action' left references to it that dangle: these must not come alive again.
-    private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
-        let object = edit.object
-        // The sums that are remembered of the former object are not those of the new one.
-        registry.aggregateMemory?.removeAll()
-        let made =
-            try isLedToByDanglingReferences(object)
-            ? registry.makeObject(entity: object.entity, identity: object.identity)
-            : registry.makeObject(entity: object.entity, identity: object.identity, pk: object.pk)
-        applier.noteCreated(made)
-        targets[ObjectKey(object)] = made
-        var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
-        for (slot, value) in given { values[slot] = value }
-        updates.append(Update(edit, made, values))
-        try noteDeletedInStore(edit, .context)
-    }
-
-    private func isLedToByDanglingReferences(_ object: ContextObject) throws(StoreError) -> Bool {
-        for relationship in object.entity.relationships where relationship.deleteRule.leavesDanglingReferences {
-            guard case .column(let slot)? = model.inverse(of: relationship)?.storage else { continue }
-            var isFound = false
-            try registry.reader.rows(
-                of: relationship.destinationIndex, .values([.integer(object.pk)], slot: slot), limit: 1
-            ) { _ in isFound = true }
-            if isFound { return true }
-        }
-        return false
-    }
-
     // MARK: Values
 
     private func setAttributes() throws {
         for update in updates {
-            let target = update.target
-            applier.willChange(target)
-            if target.state.isPlaceholder, !update.edit.object.state.isPlaceholder { makeOwn(target) }
-            set(update.values, of: target)
+            applier.willChange(update.target)
+            complete(update)
+            set(update.values, of: update.target)
         }
         for update in updates { claim(update.target) }
     }
@@ -278,9 +234,20 @@ final class SaveMerge {
         target.state.values[slot] = value
     }
 
-    /// Makes an object one that has arrived; its values are the context's, defaults included.
-    func makeOwn(_ target: ContextObject) {
-        target.state.isPlaceholder = false
+    /// Makes a placeholder the object that the context has completed, unless its changes are dropped.
+    func complete(_ update: Update) {
+        let object = update.edit.object
+        guard update.target.state.isPlaceholder, !object.state.isPlaceholder else { return }
+        switch update.completion {
+        case .none: return
+        case .withContextDefaults: makeOwn(update.target) { object.entity.attributes.hasAttribute(at: $0) }
+        case .withAllDefaults: makeOwn(update.target) { update.values[$0] != nil }
+        }
+    }
+
+    /// Makes an object one that has arrived, with the defaults of the properties that are not known.
+    func makeOwn(_ target: ContextObject, isKnown: (Int) -> Bool) {
+        target.arrive(isKnown: isKnown)
         registry.noteUniqueValues(of: target)
         for relationship in target.entity.relationships where relationship.hasCountLimits {
             applier.countChecks.append((target, relationship))
@@ -295,6 +262,7 @@ final class SaveMerge {
         for slot in plannedLinks[ObjectIdentifier(update.target)]?.keys.sorted() ?? [] {
             dropLink(slot, of: update.target)
         }
+        update.target.state.isPlaceholder = update.target.wasPlaceholder
         update.values = [:]
     }
 
@@ -304,13 +272,14 @@ final class SaveMerge {
         links.removeAll { $0.object === target && $0.slot == slot }
     }
 
-    /// Deletes an object that another one displaces.
-    func displace(_ object: ContextObject) { toDelete.append(object) }
+    /// Deletes an object at the end of the save. It is listed at once: the history has its deletion before the insertion
+    /// of another object of its identity.
+    func willDelete(_ object: ContextObject) {
+        applier.willChange(object)
+        toDelete.append(object)
+    }
 
     func willBeDeleted(_ object: ContextObject) -> Bool { toDelete.contains { $0 === object } }
-
-    /// The changes of objects of the store that are to be written.
-    var plannedUpdates: [Update] { updates }
 
     // MARK: Links
 

@@ -4,7 +4,10 @@ import ObjectGraph
 
 /// Looks a store over with SQL that has nothing in common with the sources: what it returns is wrong with the store.
 enum StoreCheck {
-    static func problems(_ graph: Graph) throws -> [String] { try graph.holdingStill { try problems(of: graph) } }
+    /// - Parameter hasMigrated: whether a migration, which writes no changes, has removed or renamed objects.
+    static func problems(_ graph: Graph, hasMigrated: Bool = false) throws -> [String] {
+        try graph.holdingStill { try problems(of: graph) + (hasMigrated ? [] : folded(graph)) }
+    }
 
     private static func problems(of graph: Graph) throws -> [String] {
         var problems: [String] = []
@@ -15,6 +18,7 @@ enum StoreCheck {
             for relationship in entity.relationships { problems += try links(relationship, entity, graph) }
             problems += try required(entity, graph)
             problems += try buried(entity, graph)
+            problems += try filled(entity, graph)
         }
         return problems
     }
@@ -96,6 +100,44 @@ enum StoreCheck {
             AND t.identity = e.\(entity.identity.name) WHERE e._placeholder = 0
             """
         return try graph.rows(sql).map { _ in "an object of \(entity.name) lives and has a tombstone" }
+    }
+
+    /// A placeholder has an identity and links, and nothing that a program or an event has set.
+    private static func filled(_ entity: Entity, _ graph: Graph) throws -> [String] {
+        let attributes = entity.attributes.filter { !$0.isDerived && $0.slot != entity.identitySlot }
+        return try attributes.flatMap { attribute in
+            try graph.rows(
+                "SELECT pk FROM \"\(entity.viewName)\" WHERE _placeholder = 1 AND \"\(attribute.columnName)\" IS NOT NULL"
+            )
+            .map { _ in "a placeholder of \(entity.name) has \(attribute.name)" }
+        }
+    }
+
+    /// An identity whose last change is a deletion has no object, and any other one of the history has one.
+    private static func folded(_ graph: Graph) throws -> [String] {
+        struct Key: Hashable {
+            let root: String
+            let identity: Value
+        }
+        var isDeleted: [Key: Bool] = [:]
+        var request: HistoryRequest? = HistoryRequest()
+        while let page = try request.map({ try graph.store.history($0) }) {
+            for change in page.transactions.flatMap(\.changes) {
+                guard let entity = graph.model.entity(named: change.entity) else { continue }
+                let key = Key(root: graph.model.root(of: entity).name, identity: change.identity)
+                isDeleted[key] = change.kind == .delete
+            }
+            request = page.next
+        }
+        let living = try graph.model.rootEntities.flatMap { entity in
+            try graph.column("SELECT \"\(entity.identity.columnName)\" FROM \"\(entity.viewName)\"").map {
+                Key(root: entity.name, identity: $0)
+            }
+        }
+        let wrong =
+            living.filter { isDeleted[$0] == true }
+            + Set(isDeleted.filter { !$0.value }.keys).subtracting(living)
+        return wrong.map { "the last change of \($0.root) \($0.identity.shown) is not what became of it" }
     }
 }
 
