@@ -10,6 +10,7 @@ import time
 from harness.worker import Worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MODEL = ROOT / "config/models/chat.yaml"
 MODEL_2 = ("seq:       { type: integer64, default: 0, min: 0 }", "seq:       { type: string, optional: true }")
 # Rows enough for a migration of half a minute: each gets its text by functions of the program.
 MESSAGES = 300_000
@@ -23,14 +24,14 @@ def free_port():
         return found.getsockname()[1]
 
 
-def wait_for_port(port, process, log):
+def wait_for_port(port, process):
     """Waits until the process listens; one that ends before has failed."""
     while process.poll() is None:
         try:
             return socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError(f"it ended with {process.returncode} before it listened: {log.read_text(errors='replace')}")
+    raise RuntimeError(f"{process.args} ended with {process.returncode} before it listened")
 
 
 def large_store(path):
@@ -42,18 +43,18 @@ def large_store(path):
             SELECT i, 'large-' || i, 'a text of a message', 0, 0, i, (SELECT min(pk) FROM Chat), NULL FROM n""")
 
 
-def migrate(binary, folder, store, port):
+def migrate(binary, folder, store, port, log):
     """Starts a migration of a store that no worker has, with its progress at the port; returns it with its settings."""
     model = pathlib.Path(folder) / "chat-2.yaml"
-    text = (ROOT / "config/models/chat.yaml").read_text()
+    text = MODEL.read_text()
     assert MODEL_2[0] in text
     model.write_text(text.replace(*MODEL_2).replace("version: 1", "version: 2", 1))
     mapping = pathlib.Path(folder) / "mapping.yaml"
     mapping.write_text(f'entities:\n  Message:\n    body: "{BODY}"\n')
     settings = ["--set", f"model={model}", "--set", f"store.path={store}", "--set", f"http.port={port}"]
-    with open(pathlib.Path(folder) / "migrate.log", "wb") as log:
-        command = [str(binary), "migrate", "--copy-from", "0", "--mapping", str(mapping), *settings]
-        return subprocess.Popen(command, stdout=log, stderr=log), settings
+    command = [str(binary), "migrate", "--copy-from", "0", "--mapping", str(mapping), *settings]
+    with open(log, "wb") as output:
+        return subprocess.Popen(command, stdout=output, stderr=output), settings
 
 
 def look_at_migration(windows, migration):
@@ -124,15 +125,25 @@ def show_migration(open_windows, binary, store, folder):
     shutil.copy(store, large)
     large_store(large)
     port, processes = free_port(), []
-    migration, settings = migrate(binary, folder, large, port)
-    processes.append(migration)
+    log = pathlib.Path(folder) / "migrate.log"
     try:
-        wait_for_port(port, migration, pathlib.Path(folder) / "migrate.log")
+        # A browser takes long to start on a busy machine, so the pages are open before the migration begins.
+        settings = ["--set", f"model={MODEL}", "--set", f"store.path={large}", "--set", f"http.port={port}"]
+        before = subprocess.Popen([str(binary), "console", *settings], stderr=subprocess.DEVNULL)
+        processes.append(before)
+        wait_for_port(port, before)
         windows = open_windows(port)
+        before.kill()
+        before.wait()
+        migration, settings = migrate(binary, folder, large, port, log)
+        processes.append(migration)
         look_at_migration(windows, migration)
         processes.append(subprocess.Popen([str(binary), "console", *settings], stderr=subprocess.DEVNULL))
         look_after_migration(windows)
         return complaints(windows)
+    except Exception:
+        print(log.read_text(errors="replace") if log.exists() else "the migration did not begin")
+        raise
     finally:
         for process in processes:
             process.kill()
