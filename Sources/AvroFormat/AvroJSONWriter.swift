@@ -1,3 +1,5 @@
+import Foundation
+
 struct AvroJSONWriter {
     let limit: Int
     private(set) var bytes: [UInt8] = []
@@ -25,18 +27,9 @@ struct AvroJSONWriter {
     }
 
     mutating func base64(_ source: ArraySlice<UInt8>) throws(AvroError) {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         guard source.count / 3 * 4 + 6 <= limit - bytes.count else { throw .limit("jsonBytes") }
         try raw("\"")
-        var position = source.startIndex
-        while position < source.endIndex {
-            let group = source[position..<min(position + 3, source.endIndex)]
-            let value = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for digit in 0..<4 {
-                bytes.append(digit <= group.count ? alphabet[value >> (18 - 6 * digit) & 63] : 0x3D)
-            }
-            position += 3
-        }
+        bytes.append(contentsOf: Data(source).base64EncodedString().utf8)
         try raw("\"")
     }
 }

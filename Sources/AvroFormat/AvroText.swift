@@ -86,7 +86,7 @@ package enum AvroText {
 
     private static func scale(_ digits: Int) -> Int64 { (0..<digits).reduce(1) { unit, _ in unit * 10 } }
 
-    private static func padded(_ value: Int64, _ width: Int) -> String {
+    package static func padded(_ value: Int64, _ width: Int) -> String {
         let text = value.description
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }

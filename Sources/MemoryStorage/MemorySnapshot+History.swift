@@ -65,11 +65,6 @@ extension MemorySnapshot {
         return Set((present.map { [$0.pk] } ?? []) + deleted.map(\.pk)).sorted()
     }
 
-    func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value] {
-        let found = try storedRows(entity, primaryKeys: range.keys).filter { $0.entity.isKind(of: entity) }
-        return Dictionary(found.map { ($0.pk, identity(of: $0)) }) { first, _ in first }
-    }
-
     func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {
         var identities: [Int64: Value] = [:]
         for stored in tables.changes where stored.id > id && stored.change.kind == .delete {

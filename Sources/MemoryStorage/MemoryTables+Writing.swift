@@ -143,12 +143,7 @@ extension MemoryTables {
             case .nothing: index == nil
             case .offset(let offset): index.map { positions[$0].nextOffset == offset } ?? false
             }
-        guard isExpected else {
-            throw StoreError(
-                .positionConflict,
-                "Another writer has saved the position of \(position.topic)/\(position.partition) meanwhile",
-                remedy: "Nothing of the chunk was saved; read on from the store's positions")
-        }
+        guard isExpected else { throw StoreError.positionConflict(position) }
         var stored = SourcePosition(
             topic: position.topic, partition: position.partition, nextOffset: position.nextOffset,
             detail: position.detail)

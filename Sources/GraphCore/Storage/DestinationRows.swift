@@ -1,16 +1,16 @@
 /// The rows `d` of a relationship's destinations as queries name them, behind the join table `j` where there is one.
-struct DestinationRows {
+package struct DestinationRows {
     /// The content of a FROM clause.
-    let from: String
+    package let from: String
     /// The expression of the owner's key.
-    let owner: String
+    package let owner: String
     /// The expression of the destination's key; in a join table's own column, which its index has.
-    let key: String
+    package let key: String
     /// The expression of the destination's place in an ordered relationship.
-    let place: String?
+    package let place: String?
 
     /// - Parameter table: the quoted name of the destinations' table or view.
-    init(_ relationship: Relationship, in table: String, _ model: ObjectModel) {
+    package init(_ relationship: Relationship, in table: String, _ model: ObjectModel) {
         let destination = model.entities[relationship.destinationIndex]
         func column(_ slot: Int) -> String { "d.\(SQLText.quoted(destination.columnNames[slot]))" }
         switch relationship.storage {
@@ -25,4 +25,9 @@ struct DestinationRows {
             place = relationship.isOrdered ? "j.\(position)" : nil
         }
     }
+}
+
+extension JoinTable {
+    /// The quoted name.
+    package var quotedName: String { SQLText.quoted(name) }
 }

@@ -15,6 +15,19 @@ package enum SQLText {
 }
 
 extension ObjectModel {
+    /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
+    package func kindCondition(_ entity: Entity, alias: String = "") -> String {
+        "\(alias)_entity IN (\(SQLText.literals(kindNames(entity))))"
+    }
+
+    /// The view of a sub-entity's rows, with all columns of the table.
+    package func view(_ entity: Entity) -> String {
+        """
+        CREATE VIEW \(SQLText.quoted(entity.viewName)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
+        WHERE \(kindCondition(entity))
+        """
+    }
+
     /// The condition that a change `d` may be of an object in the range of changes `r`, by their entities.
     ///
     /// An object may have become one of a sub-entity in between; keys are unique in the whole hierarchy.

@@ -137,6 +137,11 @@ package protocol SnapshotSession {
 extension SnapshotSession {
     /// The history of a storage that no other server takes over has one epoch.
     package func historyEpochs() throws -> HistoryEpochs { HistoryEpochs() }
+
+    package func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value] {
+        let found = try storedRows(entity, primaryKeys: range.keys).filter { $0.entity.isKind(of: entity) }
+        return Dictionary(found.map { ($0.pk, $0.values[$0.entity.identitySlot]) }) { first, _ in first }
+    }
 }
 
 /// The objects of a request in batches.

@@ -11,11 +11,11 @@ package protocol StoreChecks {
     func checkForeignKeys(_ check: inout Check) throws(StoreError)
     func checkIdentities(_ check: inout Check) throws(StoreError)
     func checkValues(_ check: inout Check) throws(StoreError)
-    /// All that is required but relationships without inverse, which the deletion of their destination may clear.
-    func checkRequired(_ check: inout Check) throws(StoreError)
+    /// Reports the objects of an entity that have no value in some of its required slots.
+    func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError)
     func checkLimits(_ check: inout Check) throws(StoreError)
-    /// Relationships have as many destinations as the model asks for, required ones without inverse too.
-    func checkCounts(_ check: inout Check) throws(StoreError)
+    /// Reports the objects of an entity whose to-many relationship has fewer or more destinations than the model asks for.
+    func checkCount(of relationship: Relationship, _ entity: Entity, _ check: inout Check) throws(StoreError)
     func checkReferences(_ check: inout Check) throws(StoreError)
     func checkLinks(_ check: inout Check) throws(StoreError)
     func checkInverses(_ check: inout Check) throws(StoreError)
@@ -108,10 +108,28 @@ extension StoreChecks {
     /// A storage without slices has nothing to rehearse.
     package func rehearsing(_ rehearsal: VerificationRehearsal) -> Self? { nil }
 
+    /// All that is required but relationships without inverse, which the deletion of their destination may clear.
+    private func checkRequired(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities where !entity.requiredSlots.isEmpty {
+            try checkPresence(of: ownRequiredSlots(entity, areCleared: false), entity, &check)
+        }
+    }
+
+    /// Relationships have as many destinations as the model asks for, required ones without inverse too.
+    private func checkCounts(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities {
+            let cleared = ownRequiredSlots(entity, areCleared: true)
+            if !cleared.isEmpty { try checkPresence(of: cleared, entity, &check) }
+            for relationship in entity.ownRelationships where relationship.isToMany && relationship.hasCountLimits {
+                try checkCount(of: relationship, entity, &check)
+            }
+        }
+    }
+
     /// The slots that an entity requires and that no parent does: inherited ones are checked with the parent.
     ///
     /// - Parameter areCleared: whether those are meant that the deletion of their destination may clear, or the others.
-    package func ownRequiredSlots(_ entity: Entity, areCleared: Bool) -> [Int] {
+    private func ownRequiredSlots(_ entity: Entity, areCleared: Bool) -> [Int] {
         let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
         return entity.requiredSlots.filter {
             !inherited.contains($0) && $0 != entity.identitySlot

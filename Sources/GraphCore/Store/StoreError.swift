@@ -116,6 +116,14 @@ extension StoreError {
     /// Tells whether another event may do where this one failed: what it met, and not the store, is at fault.
     var isOfOneEvent: Bool { code == .constraint || code == .value || code == .tooComplex }
 
+    /// Makes the error of a position that is another one than the writer expects.
+    package static func positionConflict(_ position: SourcePosition) -> StoreError {
+        StoreError(
+            .positionConflict,
+            "Another writer has saved the position of \(position.topic)/\(position.partition) meanwhile",
+            remedy: "Nothing of the chunk was saved; read on from the store's positions")
+    }
+
     /// Makes the error of a read that was ended at its time limit.
     static func timeLimit(seconds: Double) -> StoreError {
         StoreError(

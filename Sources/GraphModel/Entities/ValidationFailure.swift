@@ -109,11 +109,9 @@ package struct ValidationFailures: CodedError, Equatable {
 
     package var stableCode: String { "validation.\(code)" }
 
-    package mutating func add(_ failure: ValidationFailure, times: Int = 1) {
-        for _ in 0..<times {
-            count += 1
-            if details.count < Self.maximumDetailCount { details.append(failure) }
-        }
+    package mutating func add(_ failure: ValidationFailure) {
+        count += 1
+        if details.count < Self.maximumDetailCount { details.append(failure) }
     }
 
     package mutating func add(_ failures: [ValidationFailure]) {

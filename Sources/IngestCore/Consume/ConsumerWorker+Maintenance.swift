@@ -43,7 +43,7 @@ extension ConsumerWorker {
 
     /// Purges old history, then tombstones, then the audit, a batch a turn: due by the worker's clock, old by the system's microseconds.
     func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
-        if schedule.purges.isDue(at: time) { purge = .begin(configuration) }
+        if schedule.purges.isDue(at: time) { purge = PurgeStep(configuration) }
         guard var step = purge else { return }
         try pipeline.settle()
         purge = try step.purgeBatch(writer, now: systemTime, logger) ? step : nil

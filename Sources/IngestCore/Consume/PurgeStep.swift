@@ -16,13 +16,11 @@ struct PurgeStep {
     private static let dayMicroseconds: Int64 = 86_400_000_000
     private static let auditBatch = 1000
 
-    private init(_ configuration: WorkerConfiguration) {
+    init(_ configuration: WorkerConfiguration) {
         historyAge = Int64(configuration.history.keepDays) * Self.dayMicroseconds
         func age(_ days: Int) -> Int64? { days == 0 ? nil : Int64(days) * Self.dayMicroseconds }
         (tombstoneAge, auditAge) = (age(configuration.tombstones.keepDays), age(configuration.audit.keepDays))
     }
-
-    static func begin(_ configuration: WorkerConfiguration) -> PurgeStep { PurgeStep(configuration) }
 
     /// Purges one batch, and returns whether there is more to do.
     ///

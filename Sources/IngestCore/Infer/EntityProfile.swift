@@ -37,7 +37,7 @@ package struct EntityProfile: Sendable {
     /// Whether records have the schema wrapper of Kafka Connect.
     package private(set) var isWrapped = false
     /// The keys of the records.
-    package private(set) var keys: KeyProfile
+    package var keys: KeyProfile
 
     /// The name that an entity of these records has.
     var name: String {
@@ -128,11 +128,6 @@ package struct EntityProfile: Sendable {
     /// Takes a record that is passed over.
     mutating func add(fault: String, line: Int?, count: Int = 1) {
         faults[fault, default: PassedOver(firstLine: line)].count += count
-    }
-
-    /// Takes the key of a record, and the value beside it.
-    mutating func add(key: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
-        keys.add(key, json, beside: value)
     }
 
     /// Returns what a value of Kafka Connect means by its schema, as text; nil where that is what JSON says.

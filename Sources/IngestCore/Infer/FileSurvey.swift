@@ -107,7 +107,7 @@ package struct FileSurvey {
 
     private mutating func addKey(of record: SurveyedRecord, _ number: Int, beside value: JSONValue?) {
         guard let key = record.key, !key.isEmpty else { return }
-        profiles[number].add(key: key, try? keyParser.parse(key).root, beside: value)
+        profiles[number].keys.add(key, try? keyParser.parse(key).root, beside: value)
     }
 
     private mutating func addJSON(

@@ -1,9 +1,5 @@
 // Derived values are computed again: counts, sums of whole numbers and extremes by the server, the rest row by row.
 extension PostgresVerifier {
-    func destinations(_ relationship: Relationship) -> DestinationRows {
-        DestinationRows(relationship, in: table(model.entities[relationship.destinationIndex]), model)
-    }
-
     private func column(_ attribute: Attribute, _ alias: String) -> String {
         "\(alias).\(SQLText.quoted(attribute.columnName))"
     }

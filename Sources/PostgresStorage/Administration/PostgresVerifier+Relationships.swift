@@ -73,17 +73,7 @@ extension PostgresVerifier {
         }
     }
 
-    func checkCounts(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities {
-            let cleared = ownRequiredSlots(entity, areCleared: true)
-            if !cleared.isEmpty { try checkPresence(of: cleared, entity, &check) }
-            for relationship in entity.ownRelationships where relationship.isToMany && relationship.hasCountLimits {
-                try checkCount(of: relationship, entity, &check)
-            }
-        }
-    }
-
-    private func checkCount(
+    func checkCount(
         of relationship: Relationship, _ entity: Entity, _ check: inout Check
     ) throws(StoreError) {
         check.checkedCount += try rowCount(entity)
@@ -153,18 +143,6 @@ extension PostgresVerifier {
                     if distinct < placed { report(StoreProblem.sharedPlaces(count: placed - distinct)) }
                 }
             }
-        }
-    }
-
-    private func places(_ relationship: Relationship) -> (from: String, owner: String, place: String) {
-        let destination = model.entities[relationship.destinationIndex]
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let place = SQLText.quoted(JoinTable.positionColumn(isOwner: isOwner))
-            return (model.joinTables[index].quotedName, isOwner ? "owner" : "destination", place)
-        case .column(let slot), .inverseColumn(let slot):
-            let columns = destination.columnNames.map(SQLText.quoted)
-            return (table(destination), columns[slot], columns[relationship.positionSlot ?? slot])
         }
     }
 }

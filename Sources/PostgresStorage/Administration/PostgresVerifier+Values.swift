@@ -23,13 +23,8 @@ extension PostgresVerifier {
         row.entity.identity.type.text(of: row.values[row.entity.identitySlot])
     }
 
-    /// Columns of the store's own tables that hold JSON.
     private func checkTexts(_ check: inout Check) throws(StoreError) {
-        let columns = [
-            ("_history_change", "tombstone"), ("_dead_letter", "headers"), ("_conflict", "local"),
-            ("_conflict", "stored"),
-        ]
-        for (table, column) in columns {
+        for (table, column) in jsonColumns {
             try pages { after, limit in
                 """
                 SELECT id, \(column) FROM \(table) WHERE \(column) IS NOT NULL AND id > \(after) \

@@ -91,8 +91,6 @@ struct PostgresVerifier: StoreChecks {
         try snapshot.run(PostgresStatement(sql)).first?.optionalText(0)
     }
 
-    func table(_ entity: Entity) -> String { SQLText.quoted(entity.viewName) }
-
     func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
         try integer("SELECT count(*) FROM \(table(entity))") ?? 0
     }
@@ -112,10 +110,6 @@ struct PostgresVerifier: StoreChecks {
     /// The text of an identity in a column of a result.
     func identity(_ row: PostgresRow, _ column: Int, _ entity: Entity) -> String {
         entity.identity.type.text(of: row.value(column, kind(entity.identitySlot, of: entity)))
-    }
-
-    func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
-        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.columnName)) }
     }
 
     /// The condition that no row of an entity has the key that a column holds.
@@ -181,12 +175,6 @@ struct PostgresVerifier: StoreChecks {
                 let problem = StoreProblem.sharedIdentity(count: row.integer(1))
                 check.report(entity.name, identity(row, 0, entity), name, problem)
             }
-        }
-    }
-
-    func checkRequired(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities where !entity.requiredSlots.isEmpty {
-            try checkPresence(of: ownRequiredSlots(entity, areCleared: false), entity, &check)
         }
     }
 

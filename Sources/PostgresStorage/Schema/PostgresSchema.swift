@@ -14,7 +14,7 @@ struct PostgresSchema {
     var statements: [String] {
         Self.ownTables + Self.sharedTables
             + model.rootEntities.flatMap { [table($0)] + PostgresIndexes(model, $0).statements }
-            + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(view)
+            + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(model.view)
     }
 
     /// The names of the tables and views that a store may have.
@@ -173,19 +173,6 @@ struct PostgresSchema {
         }
     }
 
-    /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
-    static func kindCondition(_ entity: Entity, _ model: ObjectModel, alias: String = "") -> String {
-        "\(alias)_entity IN (\(SQLText.literals(model.kindNames(entity))))"
-    }
-
-    /// The rows of a sub-entity, with all columns of the table.
-    private func view(_ entity: Entity) -> String {
-        """
-        CREATE VIEW \(SQLText.quoted(entity.viewName)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
-        WHERE \(Self.kindCondition(entity, model))
-        """
-    }
-
     private func joinTable(_ join: JoinTable) -> [String] {
         let name = SQLText.quoted(join.name)
         let positions = join.positionColumns.map { "\(SQLText.quoted($0)) bigint, " }.joined()
@@ -222,7 +209,7 @@ struct PostgresIndexes {
         if entity.parentIndex == nil { add(quoted([entity.identity.columnName]), isUnique: true) }
         for constraint in entity.ownUniquenessConstraints {
             // A sub-entity's constraint does not bind the objects beside it.
-            let condition = entity.parentIndex.map { _ in PostgresSchema.kindCondition(entity, model) }
+            let condition = entity.parentIndex.map { _ in model.kindCondition(entity) }
             add(quoted(constraint.slots.map { entity.columnNames[$0] }), where: condition, isUnique: true)
         }
         for relationship in entity.ownRelationships {

@@ -51,9 +51,6 @@ final class PostgresTable: Sendable {
 }
 
 extension JoinTable {
-    /// The quoted name.
-    var quotedName: String { SQLText.quoted(name) }
-
     /// The columns of a link as a query returns them, of the table under an alias.
     func selection(_ alias: String) -> String {
         (["owner", "destination"] + positionColumns).map { "\(alias).\(SQLText.quoted($0))" }

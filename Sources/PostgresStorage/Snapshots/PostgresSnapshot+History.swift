@@ -145,7 +145,7 @@ extension PostgresSnapshot {
         var rows = PostgresStatement(
             """
             SELECT t.pk FROM \(table.name) t WHERE t.\(table.columns[slot]) = \(kind.parameter(1)) AND \
-            \(entity.parentIndex == nil ? "true" : PostgresSchema.kindCondition(entity, model, alias: "t."))
+            \(entity.parentIndex == nil ? "true" : model.kindCondition(entity, alias: "t."))
             """)
         try rows.bind(identity, as: kind)
         let deleted = try all(
@@ -156,11 +156,6 @@ extension PostgresSnapshot {
             """
         ) { $0.integer(0) }
         return Set(try run(rows).rows.map { $0.integer(0) } + deleted).sorted()
-    }
-
-    func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value] {
-        let found = try storedRows(entity, primaryKeys: range.keys).filter { $0.entity.isKind(of: entity) }
-        return Dictionary(found.map { ($0.pk, identity(of: $0)) }) { first, _ in first }
     }
 
     func deletedIdentities(_ entities: [String], in range: HistoryRange, after id: Int64) throws -> [Int64: Value] {

@@ -97,7 +97,7 @@ final class PostgresSnapshot: SnapshotSession {
 
     func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
         let table = tables[entity.index]
-        let kind = entity.parentIndex == nil ? "true" : PostgresSchema.kindCondition(entity, model)
+        let kind = entity.parentIndex == nil ? "true" : model.kindCondition(entity)
         let row = try run(
             PostgresStatement(
                 "SELECT count(*), count(*) FILTER (WHERE _placeholder) FROM \(table.name) WHERE \(kind)")

@@ -156,7 +156,7 @@ struct PostgresReadPlan {
                 "t.\(table.columns[slot]) = \(table.kinds[slot].stored("k.c\(position)"))"
             }
             let kind =
-                declaring.parentIndex == nil ? [] : [PostgresSchema.kindCondition(declaring, model, alias: "t.")]
+                declaring.parentIndex == nil ? [] : [model.kindCondition(declaring, alias: "t.")]
             statement = PostgresStatement(
                 """
                 \(head) JOIN unnest(\(lists.joined(separator: ", "))) AS k(\(names.joined(separator: ", "))) \

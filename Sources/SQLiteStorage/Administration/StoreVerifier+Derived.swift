@@ -1,20 +1,5 @@
 // Derived values are computed again: counts and sums of whole numbers in SQL, other sums row by row.
 extension StoreVerifier {
-    /// The destinations of the row `o`: the end of a FROM clause; `d` are their rows.
-    func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
-        let destination = model.entities[relationship.destinationIndex]
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = SQLText.quoted(model.joinTables[index].name)
-            return ("\(join) j JOIN \(table(destination)) d ON d.pk = j.\(far)", "j.\(near) = o.pk")
-        case .column(let slot), .inverseColumn(let slot):
-            return (
-                "\(table(destination)) d", "d.\(SQLText.quoted(destination.columnNames[slot])) = o.pk"
-            )
-        }
-    }
-
     private func selection(_ attribute: Attribute, _ entity: Entity) -> String {
         "o.\(SQLText.quoted(entity.identity.columnName)), o.\(SQLText.quoted(attribute.columnName))"
     }
@@ -24,7 +9,7 @@ extension StoreVerifier {
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         let links = destinations(relationship)
-        let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.condition))"
+        let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.owner) = o.pk)"
         // A decimal is a text in the store; a count beyond the type stays at its bound.
         let bound = attribute.type.integerRange?.upperBound ?? .max
         let expected = attribute.type == .decimal ? "CAST(\(count) AS TEXT)" : "min(\(count), \(bound))"
@@ -57,7 +42,7 @@ extension StoreVerifier {
         let column = "d.\(SQLText.quoted(summed.columnName))"
         // In halves of 32 bits no sum can overflow.
         func half(_ part: String) -> String {
-            "coalesce((SELECT sum(\(part)) FROM \(links.from) WHERE \(links.condition)), 0)"
+            "coalesce((SELECT sum(\(part)) FROM \(links.from) WHERE \(links.owner) = o.pk), 0)"
         }
         try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
             try rows(
@@ -126,12 +111,12 @@ extension StoreVerifier {
     private func outerJoin(_ relationship: Relationship) -> String {
         guard case .join(let index, let isOwner) = relationship.storage else {
             let links = destinations(relationship)
-            return "LEFT JOIN \(links.from) ON \(links.condition)"
+            return "LEFT JOIN \(links.from) ON \(links.owner) = o.pk"
         }
         let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
         let destination = model.entities[relationship.destinationIndex]
         return """
-            LEFT JOIN \(SQLText.quoted(model.joinTables[index].name)) j ON j.\(near) = o.pk \
+            LEFT JOIN \(model.joinTables[index].quotedName) j ON j.\(near) = o.pk \
             LEFT JOIN \(table(destination)) d ON d.pk = j.\(far)
             """
     }
@@ -145,7 +130,7 @@ extension StoreVerifier {
         var value = "d.\(SQLText.quoted(source.columnName))"
         if source.type == .decimal { value += " COLLATE \(DecimalCollation.name)" }
         let name = function == .minimum ? "min" : "max"
-        let expected = "(SELECT \(name)(\(value)) FROM \(links.from) WHERE \(links.condition))"
+        let expected = "(SELECT \(name)(\(value)) FROM \(links.from) WHERE \(links.owner) = o.pk)"
         try compare(attribute, entity, expected, &check)
     }
 

@@ -40,13 +40,8 @@ extension StoreVerifier {
         }
     }
 
-    /// Columns of the store's own tables that hold JSON.
     private func checkTexts(_ check: inout VerificationReport.Check) throws(StoreError) {
-        let columns = [
-            ("_history_change", "tombstone"), ("_dead_letter", "headers"), ("_conflict", "local"),
-            ("_conflict", "stored"),
-        ]
-        for (table, column) in columns {
+        for (table, column) in jsonColumns {
             // A store that nobody has opened for writing since has no table of conflicts yet.
             if try integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(table)]) == nil { continue }
             try eachSlice(of: table, by: "id", &check) { slice, check throws(StoreError) in
@@ -62,7 +57,7 @@ extension StoreVerifier {
 
     /// The condition that rows are of an entity or one below it.
     private func kind(_ entity: Entity) -> String {
-        entity.parentIndex == nil ? "1" : Schema.kindCondition(entity, model)
+        entity.parentIndex == nil ? "1" : model.kindCondition(entity)
     }
 
     /// Values keep to the limits that the model sets today; they may have been stored under wider ones.
@@ -91,17 +86,7 @@ extension StoreVerifier {
         }
     }
 
-    func checkCounts(_ check: inout VerificationReport.Check) throws(StoreError) {
-        for entity in model.entities {
-            let cleared = ownRequiredSlots(entity, areCleared: true)
-            if !cleared.isEmpty { try checkPresence(of: cleared, entity, &check) }
-            for relationship in entity.ownRelationships where relationship.isToMany && relationship.hasCountLimits {
-                try checkCount(of: relationship, entity, &check)
-            }
-        }
-    }
-
-    private func checkCount(
+    func checkCount(
         of relationship: Relationship, _ entity: Entity, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         let links = destinations(relationship)
@@ -112,7 +97,7 @@ extension StoreVerifier {
             try rows(
                 """
                 SELECT * FROM (SELECT o.\(SQLText.quoted(entity.identity.columnName)), \
-                (SELECT count(*) FROM \(links.from) WHERE \(links.condition)) AS _number \
+                (SELECT count(*) FROM \(links.from) WHERE \(links.owner) = o.pk) AS _number \
                 FROM \(table(entity)) o WHERE o._placeholder = 0 AND \(slice.holds("o.pk"))) \
                 WHERE \(floor)_number < \(relationship.minimumCount)\(ceiling)
                 """, slice.bounds

@@ -65,21 +65,4 @@ extension StoreVerifier {
             }
         }
     }
-
-    private func places(_ relationship: Relationship) -> (from: String, owner: String, place: String) {
-        let destination = model.entities[relationship.destinationIndex]
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            return (
-                SQLText.quoted(model.joinTables[index].name), isOwner ? "owner" : "destination",
-                JoinTable.positionColumn(isOwner: isOwner)
-            )
-        case .column(let slot), .inverseColumn(let slot):
-            let place = relationship.positionSlot ?? slot
-            return (
-                table(destination), SQLText.quoted(destination.columnNames[slot]),
-                SQLText.quoted(destination.columnNames[place])
-            )
-        }
-    }
 }

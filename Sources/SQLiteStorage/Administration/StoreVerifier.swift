@@ -62,21 +62,11 @@ struct StoreVerifier: StoreChecks {
         return result
     }
 
-    func table(_ entity: Entity) -> String { SQLText.quoted(entity.viewName) }
-
     func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
         try integer("SELECT count(*) FROM \(table(entity))") ?? 0
     }
 
     func identity(_ value: Value, _ entity: Entity) -> String { entity.identity.type.text(of: value) }
-
-    func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
-        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.columnName)) }
-    }
-
-    func inverse(of relationship: Relationship) -> Relationship? {
-        model.inverse(of: relationship)
-    }
 
     // MARK: The file
 
@@ -139,12 +129,6 @@ struct StoreVerifier: StoreChecks {
         }
     }
 
-    func checkRequired(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities where !entity.requiredSlots.isEmpty {
-            try checkPresence(of: ownRequiredSlots(entity, areCleared: false), entity, &check)
-        }
-    }
-
     /// Reports the objects of an entity that have no value in some of its required slots.
     func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError) {
         let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
@@ -170,7 +154,7 @@ struct StoreVerifier: StoreChecks {
     func checkReferences(_ check: inout Check) throws(StoreError) {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
-                let mayDangle = inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true
+                let mayDangle = model.inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true
                 let destination = model.entities[relationship.destinationIndex]
                 try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
                     check.checkedCount += try count(table(entity), column, in: slice)
@@ -240,7 +224,7 @@ struct StoreVerifier: StoreChecks {
     func checkInverses(_ check: inout Check) throws(StoreError) {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
-                guard let inverse = inverse(of: relationship), inverse.slot != nil else { continue }
+                guard let inverse = model.inverse(of: relationship), inverse.slot != nil else { continue }
                 let destination = model.entities[relationship.destinationIndex]
                 try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
                     check.checkedCount += try count(table(entity), column, in: slice)

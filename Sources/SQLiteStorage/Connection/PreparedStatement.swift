@@ -82,10 +82,6 @@ final class PreparedStatement: StoreRow {
         }
     }
 
-    func bind(_ position: Int, _ bytes: [UInt8]?) {
-        if let bytes { bind(position, bytes) } else { bindNull(position) }
-    }
-
     /// Binds the values of the first parameters.
     func bindAll<each Bound: SQLiteValue>(_ values: repeat each Bound) {
         var position = 1

@@ -18,7 +18,7 @@ struct DerivedRecomputation {
             let entity = model.entities[node.entity]
             if plan.timeSlots[node.entity].contains(node.slot) { continue }
             try willExecute("derive \(entity.name).\(entity.slotNames[node.slot])")
-            let kind = entity.sharesTable ? Schema.kindCondition(entity, model) : "1"
+            let kind = entity.sharesTable ? model.kindCondition(entity) : "1"
             try propagation.mark(node, selection: "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE \(kind)")
         }
         // The marker of the migration stands in the history for all of them.

@@ -70,6 +70,6 @@ public struct MigrationContext {
     }
 
     func kind(_ entity: Entity) -> String {
-        entity.sharesTable ? Schema.kindCondition(entity, model) : "1"
+        entity.sharesTable ? model.kindCondition(entity) : "1"
     }
 }

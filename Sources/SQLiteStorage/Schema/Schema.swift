@@ -9,7 +9,7 @@ struct Schema {
 
     var statements: [String] {
         Self.ownTables + [historyView] + entityTables + model.joinTables.flatMap(joinTable)
-            + model.entities.filter { $0.parentIndex != nil }.map(view) + model.entities.map(readableView)
+            + model.entities.filter { $0.parentIndex != nil }.map(model.view) + model.entities.map(readableView)
     }
 
     /// Each hierarchy's table with the indexes of all its entities.
@@ -156,19 +156,6 @@ struct Schema {
         return "CREATE TABLE \(SQLText.quoted(root.tableName)) (\(columns.joined(separator: ", ")))"
     }
 
-    /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
-    static func kindCondition(_ entity: Entity, _ model: ObjectModel, alias: String = "") -> String {
-        "\(alias)_entity IN (\(SQLText.literals(model.kindNames(entity))))"
-    }
-
-    /// The rows of a sub-entity, with all columns of the table.
-    private func view(_ entity: Entity) -> String {
-        """
-        CREATE VIEW \(SQLText.quoted(entity.viewName)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
-        WHERE \(Self.kindCondition(entity, model))
-        """
-    }
-
     private func column(_ relationship: Relationship) -> String {
         let name = "\(SQLText.quoted(relationship.columnName)) INTEGER"
         let destination = model.entities[relationship.destinationIndex]
@@ -213,7 +200,7 @@ struct Schema {
         }
         for constraint in entity.ownUniquenessConstraints {
             // A sub-entity's constraint does not bind the objects beside it.
-            let condition = entity.parentIndex.map { _ in Self.kindCondition(entity, model) }
+            let condition = entity.parentIndex.map { _ in model.kindCondition(entity) }
             let columns = constraint.slots.map { entity.columnNames[$0] }
             list.add(
                 name(columns.count > 1 ? columns + ["unique"] : columns), on: entity.tableName, quoted(columns),
@@ -334,7 +321,7 @@ struct Schema {
             let column = SQLText.quoted(relationship.columnName)
             return "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(column))"
         case .join(let index, let isOwner):
-            let join = SQLText.quoted(model.joinTables[index].name)
+            let join = model.joinTables[index].quotedName
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
             let order = relationship.isOrdered ? "j.\(JoinTable.positionColumn(isOwner: isOwner))" : "1"
             return """

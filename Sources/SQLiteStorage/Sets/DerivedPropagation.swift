@@ -110,7 +110,7 @@ final class DerivedPropagation: DerivedComputation {
                 """
         case .join(let table, let isOwner):
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = SQLText.quoted(model.joinTables[table].name)
+            let join = model.joinTables[table].quotedName
             return "SELECT \(near) FROM \(join) WHERE \(far) IN (\(keys))"
         }
     }

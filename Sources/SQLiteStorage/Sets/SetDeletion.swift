@@ -168,7 +168,7 @@ struct SetDeletion {
                 CROSS JOIN \(table(relationship.destinationIndex)) d ON d.\(column) = x.pk WHERE \(condition)
                 """
         case .join(let index, let isOwner):
-            let join = SQLText.quoted(model.joinTables[index].name)
+            let join = model.joinTables[index].quotedName
             let (here, there) = isOwner ? ("owner", "destination") : ("destination", "owner")
             return """
                 SELECT x.pk AS source, j.\(there) AS destination FROM temp.\(near) x \
@@ -253,7 +253,7 @@ struct SetDeletion {
     private func clearReferences(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
-                guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
+                guard let inverse = model.inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
                 }
                 // An object that refers to a deleted one by the inverse of a cascade is deleted too.
@@ -261,10 +261,6 @@ struct SetDeletion {
                 try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
             }
         }
-    }
-
-    private func inverse(of relationship: Relationship) -> Relationship? {
-        model.inverse(of: relationship)
     }
 
     private func clear(
@@ -297,7 +293,7 @@ struct SetDeletion {
     private func checkColumnMinimums() throws {
         for entity in model.entities {
             for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
-                guard case .column(let slot) = relationship.storage, let inverse = inverse(of: relationship),
+                guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
                     inverse.isToMany, inverse.minimumCount > 0
                 else { continue }
                 let column = "j." + SQLText.quoted(entity.columnNames[slot])
@@ -312,7 +308,7 @@ struct SetDeletion {
     private func noteLostLinks(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.ownRelationships {
-                guard case .join(let index, _) = relationship.storage, let inverse = inverse(of: relationship)
+                guard case .join(let index, _) = relationship.storage, let inverse = model.inverse(of: relationship)
                 else { continue }
                 let join = model.joinTables[index]
                 let survivor = model.entities[relationship.destinationIndex]

@@ -61,21 +61,11 @@ struct FetchQuery {
     /// sorted.
     static func identities(_ relationship: Relationship, _ model: ObjectModel) -> String {
         let destination = model.entities[relationship.destinationIndex]
-        let identity = "d.\(SQLText.quoted(destination.identity.columnName))"
-        let table = SQLText.quoted(destination.tableName)
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = SQLText.quoted(model.joinTables[index].name)
-            let order = relationship.isOrdered ? "j.\(JoinTable.positionColumn(isOwner: isOwner))" : "1"
-            return """
-                SELECT \(identity) FROM \(join) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = ? ORDER BY \(order)
-                """
-        case .column(let slot), .inverseColumn(let slot):
-            let column = SQLText.quoted(destination.columnNames[slot])
-            let order = relationship.positionSlot.map { "d.\(SQLText.quoted(destination.columnNames[$0]))" } ?? "1"
-            return "SELECT \(identity) FROM \(table) d WHERE d.\(column) = ? ORDER BY \(order)"
-        }
+        let rows = DestinationRows(relationship, in: SQLText.quoted(destination.tableName), model)
+        return """
+            SELECT d.\(SQLText.quoted(destination.identity.columnName)) FROM \(rows.from) WHERE \(rows.owner) = ? \
+            ORDER BY \(rows.place ?? "1")
+            """
     }
 
     // MARK: Reading

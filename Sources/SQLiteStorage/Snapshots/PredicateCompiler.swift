@@ -77,7 +77,7 @@ struct PredicateCompiler {
     func kind(_ number: Int) -> String? {
         let scope = self.scope(number)
         let entity = model.entities[scope.entity]
-        return entity.parentIndex == nil ? nil : Schema.kindCondition(entity, model, alias: scope.alias + ".")
+        return entity.parentIndex == nil ? nil : model.kindCondition(entity, alias: scope.alias + ".")
     }
 
     // MARK: Paths
@@ -124,7 +124,7 @@ struct PredicateCompiler {
         switch collection.relationship.storage {
         case .join(let index, let isOwner):
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let table = SQLText.quoted(model.joinTables[index].name)
+            let table = model.joinTables[index].quotedName
             let scope = self.scope(collection.element)
             let objects = SQLText.quoted(model.entities[scope.entity].tableName)
             return (
@@ -163,7 +163,7 @@ struct PredicateCompiler {
         let owner = try alias(collection.steps, collection.scope)
         switch collection.relationship.storage {
         case .join(let index, let isOwner):
-            let table = SQLText.quoted(model.joinTables[index].name)
+            let table = model.joinTables[index].quotedName
             let near = isOwner ? "owner" : "destination"
             return "(SELECT count(*) FROM \(table) l WHERE l.\(near) = \(owner).pk)"
         case .column(let slot), .inverseColumn(let slot):

@@ -75,7 +75,7 @@ final class EntityTable {
             return try lookUp(column: entity.columnNames[constraint.slots[0]], keys: keys, limit: nil, each: each)
         }
         // The condition of the constraint's own index, so that it serves.
-        let kind = declaring.parentIndex == nil ? "" : " AND \(Schema.kindCondition(declaring, model))"
+        let kind = declaring.parentIndex == nil ? "" : " AND \(model.kindCondition(declaring))"
         let condition = columns.map { "\($0) = ?" }.joined(separator: " AND ") + kind
         let key = LookUp(column: condition, width: 0)
         let statement: PreparedStatement

@@ -36,11 +36,12 @@ struct Lease {
                     remedy: "Stop it, or give this worker another store.path")
         }
         let lease = Lease(epoch: epoch + 1, holder: holder, ttlSeconds: ttlSeconds)
-        try lease.write(store, now: now)
+        try lease.renew(store, now: now)
         return lease
     }
 
-    private func write(_ store: WriterConnection, now: Int64) throws(StoreError) {
+    /// Takes or prolongs the lease inside a write transaction.
+    func renew(_ store: WriterConnection, now: Int64) throws(StoreError) {
         try store.run(
             """
             INSERT INTO _lease (id, epoch, holder, expires) VALUES (1, ?, ?, ?) \
@@ -57,11 +58,6 @@ struct Lease {
             throw StoreError(
                 .fenced, "Another worker has taken this store over", remedy: "Nothing was written; stop this worker")
         }
-    }
-
-    /// Prolongs the lease inside a write transaction.
-    func renew(_ store: WriterConnection, now: Int64) throws(StoreError) {
-        try write(store, now: now)
     }
 
     /// Gives the lease up, so that the next worker need not wait.

@@ -21,7 +21,7 @@ extension WriterConnection {
     ) throws(StoreError) -> [Int64: Value] {
         var counts: [Int64: Value] = [:]
         let members = members(relationship, selecting: "count(*)")
-        try forEachPage(owners, { "\(members.select) IN (\($0)) GROUP BY 1" }) { statement in
+        try forEachPage(owners, { "\(members) IN (\($0)) GROUP BY 1" }) { statement in
             counts[statement.integer(0)] = derived.value(ofCount: statement.integer(1))
         }
         return counts
@@ -39,7 +39,7 @@ extension WriterConnection {
         let owner = SQLText.quoted(model.entities[relationship.entityIndex].tableName)
         let members = members(relationship, selecting: "\(name)(\(value))", isOfOneOwner: true)
         var extremes: [Int64: Value] = [:]
-        try forEachPage(owners, { "SELECT o.pk, (\(members.select) = o.pk) FROM \(owner) o WHERE o.pk IN (\($0))" }) {
+        try forEachPage(owners, { "SELECT o.pk, (\(members) = o.pk) FROM \(owner) o WHERE o.pk IN (\($0))" }) {
             extremes[$0.integer(0)] = $0.value(1)
         }
         return extremes
@@ -50,7 +50,7 @@ extension WriterConnection {
     ) throws(StoreError) {
         let source = model.entities[relationship.destinationIndex].attributes[slot]
         let members = members(relationship, selecting: "d." + SQLText.quoted(source.columnName))
-        try forEachPage(owners, { "\(members.select) IN (\($0)) ORDER BY \(members.key)" }) {
+        try forEachPage(owners, { "\(members) IN (\($0)) ORDER BY d.pk" }) {
             each($0.integer(0), $0.value(1))
         }
     }
@@ -67,22 +67,10 @@ extension WriterConnection {
         }
     }
 
-    /// A query of owners and members `d`, up to the condition on the owner's key; `key` is the member's key.
-    private func members(
-        _ relationship: Relationship, selecting value: String, isOfOneOwner: Bool = false
-    ) -> (select: String, key: String) {
-        let destination = model.entities[relationship.destinationIndex]
-        let table = SQLText.quoted(destination.tableName)
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = SQLText.quoted(model.joinTables[index].name)
-            let selected = isOfOneOwner ? value : "j.\(near), \(value)"
-            return ("SELECT \(selected) FROM \(join) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near)", "d.pk")
-        case .column(let slot), .inverseColumn(let slot):
-            let column = "d." + SQLText.quoted(destination.columnNames[slot])
-            let selected = isOfOneOwner ? value : "\(column), \(value)"
-            return ("SELECT \(selected) FROM \(table) d WHERE \(column)", "d.pk")
-        }
+    /// A query of owners and members `d`, up to the condition on the owner's key.
+    private func members(_ relationship: Relationship, selecting value: String, isOfOneOwner: Bool = false) -> String {
+        let table = SQLText.quoted(model.entities[relationship.destinationIndex].tableName)
+        let rows = DestinationRows(relationship, in: table, model)
+        return "SELECT \(isOfOneOwner ? value : "\(rows.owner), \(value)") FROM \(rows.from) WHERE \(rows.owner)"
     }
 }

@@ -7,10 +7,10 @@ extension WriterConnection {
         case .anything: try insert(position, replaces: true)
         case .nothing:
             try insert(position, replaces: false)
-            if changedRowCount == 0 { throw conflict(position) }
+            if changedRowCount == 0 { throw StoreError.positionConflict(position) }
         case .offset(let offset):
             try update(position, from: offset)
-            if changedRowCount == 0 { throw conflict(position) }
+            if changedRowCount == 0 { throw StoreError.positionConflict(position) }
         }
     }
 
@@ -28,12 +28,5 @@ extension WriterConnection {
         try run(
             "UPDATE _position SET nextOffset = ?, detail = ? WHERE topic = ? AND partition = ? AND nextOffset = ?",
             position.nextOffset, position.detail, position.topic, Int64(position.partition), offset)
-    }
-
-    private func conflict(_ position: SourcePosition) -> StoreError {
-        StoreError(
-            .positionConflict,
-            "Another writer has saved the position of \(position.topic)/\(position.partition) meanwhile",
-            remedy: "Nothing of the chunk was saved; read on from the store's positions")
     }
 }

@@ -56,7 +56,7 @@ import Testing
         var forever = worker.configuration
         forever.audit.keepDays = 0
         for (configuration, left) in [(forever, [0, 364, 400]), (worker.configuration, [0, 364])] as [(_, [Int64])] {
-            var step = PurgeStep.begin(configuration)
+            var step = PurgeStep(configuration)
             while try step.purgeBatch(writer, now: now, log.logger) {}
             #expect(try ages() == left)
         }

@@ -124,8 +124,10 @@ import Testing
 
     @Test func `details are bounded and counted`() {
         var failures = ValidationFailures()
-        failures.add(
-            ValidationFailure(reason: .missingMandatory, entity: "A", property: "b", limit: "is required"), times: 250)
+        for _ in 0..<250 {
+            failures.add(
+                ValidationFailure(reason: .missingMandatory, entity: "A", property: "b", limit: "is required"))
+        }
         #expect(failures.details.count == 100)
         #expect(failures.description.hasPrefix("250 rules are broken (1560): A.b is required (1570); "))
         #expect(failures.description.hasSuffix("and 240 more"))

@@ -1,3 +1,4 @@
+import AvroFormat
 import ObjectGraph
 
 /// The units in which systems count the time since 1970 UTC, or since midnight.
@@ -41,13 +42,9 @@ enum TimeUnit: Sendable {
         guard let microseconds = microseconds(count), (0...86_400_000_000).contains(microseconds) else { return nil }
         let seconds = microseconds / 1_000_000
         let fraction = microseconds % 1_000_000
-        let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { Self.padded($0, 2) }.joined(separator: ":")
+        let parts = [seconds / 3600, seconds / 60 % 60, seconds % 60]
+        let time = parts.map { AvroText.padded($0, 2) }.joined(separator: ":")
         if fraction == 0 { return time }
-        return time + "." + (fraction % 1000 == 0 ? Self.padded(fraction / 1000, 3) : Self.padded(fraction, 6))
-    }
-
-    private static func padded(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, count - digits.count)) + digits
+        return time + "." + (fraction % 1000 == 0 ? AvroText.padded(fraction / 1000, 3) : AvroText.padded(fraction, 6))
     }
 }
