@@ -227,9 +227,12 @@ struct MigrationChecks {
         for entity in mapping.new.entities {
             let identity = entity.parentIndex == nil ? [[entity.identity.name]] : []
             for names in entity.ownUniquenessConstraints.map(\.properties) + identity {
-                let isMapped = names.contains { name in
-                    let attribute = entity.attribute(named: name)
-                    return attribute.flatMap { script.columns.expressions?.expression(for: $0, of: entity) } != nil
+                // An expression may be of an entity below.
+                let members = mapping.new.entities.filter { $0.isKind(of: entity) }
+                let isMapped = members.contains { member in
+                    names.compactMap(member.attribute(named:)).contains { attribute in
+                        script.columns.expressions?.expression(for: attribute, of: member) != nil
+                    }
                 }
                 if isMapped { problems += try duplicates(entity, names) }
             }

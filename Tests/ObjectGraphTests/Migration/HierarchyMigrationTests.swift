@@ -273,4 +273,23 @@ import Testing
         try fixture.use { try $0.apply([$0.upsert("Small", "s1", ["title": "y"])]) }
         try fixture.migrate(to: unique)
     }
+
+    @Test(arguments: [Int64.max, 0])
+    func `an identity that a mapping computes for a sub-entity is unique in the whole hierarchy`(
+        _ threshold: Int64
+    ) throws {
+        let fixture = try familyStore()
+        try fixture.use { try $0.apply([$0.upsert("Small", "s1", ["note": "i1"])]) }
+        let before = try fixture.dump()
+        let next = Self.family.replacingOccurrences(of: "version: 2", with: "version: 3")
+            .replacingOccurrences(
+                of: "default: none }", with: "default: none }, more: { type: string, optional: true }")
+        let (code, details) = try fixture.refusal(to: next) {
+            $0.copyRowThreshold = threshold
+            $0.mapping = try? MigrationMapping.parse("entities: { Small: { id: note } }")
+        }
+        #expect(code == "migration.rows")
+        #expect(details.contains("Thing: the values of id are not unique: 1 row"))
+        #expect(try fixture.dump() == before)
+    }
 }
