@@ -47,13 +47,12 @@ extension SaveMerge {
     ) throws {
         let object = edit.object
         let made = try placeholder ?? newRow(of: object)
-        if placeholder != nil { try applier.narrow(made, to: object.entity) }
+        try applier.narrow(made, to: object.entity)
         targets[ObjectKey(object)] = made
         var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
-        if placeholder != nil {
-            for link in object.entity.linkColumns where values[link.slot]?.isNull == true {
-                if !edit.slots.contains(link.slot) { values[link.slot] = nil }
-            }
+        for slot in object.entity.linkColumns.map(\.slot)
+        where object.state.values[slot].isNull && !edit.slots.contains(slot) {
+            values[slot] = nil
         }
         for (slot, value) in given { values[slot] = value }
         updates.append(Update(edit, made, values))

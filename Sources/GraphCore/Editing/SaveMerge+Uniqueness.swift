@@ -156,7 +156,7 @@ extension SaveMerge {
             case .values where !canBecome(collision.holder, edit.object.entity): policy = .error
             case .values(let values):
                 let written = try slots(values, edit.object.entity)
-                try merge(edit, into: collision.holder, written, .custom, .withAllDefaults)
+                try merge(edit, into: collision.holder, written, .custom)
                 return
             }
         }
@@ -169,14 +169,13 @@ extension SaveMerge {
         let given = edit.slots.filter { !collision.slots.contains($0) }
         switch policy {
         case .error, .custom, .lastWriterWins: refused.append(try conflict(edit, collision))
-        case .objectTrump:
-            try merge(edit, into: collision.holder, values(edit, given), .context, .withAllDefaults)
+        case .objectTrump: try merge(edit, into: collision.holder, values(edit, given), .context)
         case .storeTrump:
             // The links of the holder that this save makes are not set yet.
             let held = expected(collision.holder)
             let empty = given.filter { held[$0].isNull }
-            try merge(edit, into: collision.holder, values(edit, empty), .store, .withAllDefaults)
-        case .rollback: try merge(edit, into: collision.holder, [:], .store, .none)
+            try merge(edit, into: collision.holder, values(edit, empty), .store)
+        case .rollback: try merge(edit, into: collision.holder, [:], .store, completes: false)
         case .overwrite:
             for other in all {
                 willDelete(other.holder)
@@ -204,7 +203,7 @@ extension SaveMerge {
     /// Lets an object that is there already stand for a new one, and gives it some of its values.
     private func merge(
         _ edit: EditSet.Edit, into holder: ContextObject, _ values: [Int: Value], _ winner: MergeDecision.Winner,
-        _ completion: Completion
+        completes: Bool = true
     ) throws {
         applier.willChange(holder)
         // Who led to the new object leads to this one.
@@ -215,9 +214,11 @@ extension SaveMerge {
             try note(.uniqueness, edit, holder, slot, taken)
         }
         targets[ObjectKey(edit.object)] = holder
-        // The look-up of unique values has read no tombstone, and an object that has arrived has none.
-        if holder.state.isPlaceholder { try registry.loadTombstones(of: [holder]) }
-        complete(Update(edit, holder, values, completion))
+        if completes, holder.state.isPlaceholder {
+            // The look-up of unique values has read no tombstone, and an object that has arrived has none.
+            try registry.loadTombstones(of: [holder])
+            makeOwn(holder) { values[$0] != nil }
+        }
         set(values, of: holder)
         claim(holder)
     }
@@ -250,7 +251,7 @@ extension SaveMerge {
                 }
                 // The store's values stay for all other properties.
                 drop(update)
-                if !given.isEmpty { complete(Update(update.edit, update.target, given, .withAllDefaults)) }
+                if !given.isEmpty, update.meetsPlaceholder { makeOwn(update.target) { given[$0] != nil } }
                 set(given, of: update.target)
                 claim(update.target)
                 update.values = given

@@ -27,28 +27,18 @@ final class SaveMerge {
         let edit: EditSet.Edit
         let target: ContextObject
         var values: [Int: Value]
-        /// Whether a placeholder that the context has completed arrives.
-        let completion: Completion
+        /// Whether a placeholder arrives where the context has completed it: not if a policy drops the changes.
+        let completes: Bool
 
-        init(
-            _ edit: EditSet.Edit, _ target: ContextObject, _ values: [Int: Value],
-            _ completion: Completion = .withContextDefaults
-        ) {
+        init(_ edit: EditSet.Edit, _ target: ContextObject, _ values: [Int: Value], completes: Bool = true) {
             self.edit = edit
             self.target = target
             self.values = values
-            self.completion = completion
+            self.completes = completes
         }
-    }
 
-    /// How a save treats a placeholder of the store that the context has completed.
-    enum Completion {
-        /// It stays one: a policy drops the context's changes.
-        case none
-        /// It arrives. The context has given the properties of its entity their defaults.
-        case withContextDefaults
-        /// It arrives, with the default of each property that gets no value.
-        case withAllDefaults
+        /// Whether the target is still a placeholder, and the context's object is none.
+        var meetsPlaceholder: Bool { target.state.isPlaceholder && !edit.object.state.isPlaceholder }
     }
 
     init(_ edits: EditSet, registry: ObjectRegistry, applier: EventApplier, time: Int64) {
@@ -187,7 +177,7 @@ final class SaveMerge {
         switch try outcome(of: decision, edit) {
         case .refused, .asked: refused.append(try conflict(.changed, edit, decision))
         case .written(let values, let won):
-            updates.append(Update(edit, row, values, values.isEmpty ? .none : .withContextDefaults))
+            updates.append(Update(edit, row, values, completes: !values.isEmpty))
             for (slot, winner) in won { try note(.changed, edit, row, slot, winner) }
         }
     }
@@ -209,7 +199,10 @@ final class SaveMerge {
     private func setAttributes() throws {
         for update in updates {
             applier.willChange(update.target)
-            complete(update)
+            if update.completes, update.meetsPlaceholder {
+                // The context has given the properties of its entity their defaults.
+                makeOwn(update.target) { update.edit.object.entity.attributes.hasAttribute(at: $0) }
+            }
             set(update.values, of: update.target)
         }
         for update in updates { claim(update.target) }
@@ -234,24 +227,11 @@ final class SaveMerge {
         target.state.values[slot] = value
     }
 
-    /// Makes a placeholder the object that the context has completed, unless its changes are dropped.
-    func complete(_ update: Update) {
-        let object = update.edit.object
-        guard update.target.state.isPlaceholder, !object.state.isPlaceholder else { return }
-        switch update.completion {
-        case .none: return
-        case .withContextDefaults: makeOwn(update.target) { object.entity.attributes.hasAttribute(at: $0) }
-        case .withAllDefaults: makeOwn(update.target) { update.values[$0] != nil }
-        }
-    }
-
     /// Makes an object one that has arrived, with the defaults of the properties that are not known.
     func makeOwn(_ target: ContextObject, isKnown: (Int) -> Bool) {
         target.arrive(isKnown: isKnown)
         registry.noteUniqueValues(of: target)
-        for relationship in target.entity.relationships where relationship.hasCountLimits {
-            applier.countChecks.append((target, relationship))
-        }
+        for relationship in target.entity.countedRelationships { applier.countChecks.append((target, relationship)) }
     }
 
     /// Drops the changes of one object, as if it had none.

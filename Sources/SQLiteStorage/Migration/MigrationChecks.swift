@@ -226,9 +226,9 @@ struct MigrationChecks {
         var problems: [String] = []
         for entity in mapping.new.entities {
             let identity = entity.parentIndex == nil ? [[entity.identity.name]] : []
+            // An expression may be of an entity below.
+            let members = mapping.new.entities.filter { $0.isKind(of: entity) }
             for names in entity.ownUniquenessConstraints.map(\.properties) + identity {
-                // An expression may be of an entity below.
-                let members = mapping.new.entities.filter { $0.isKind(of: entity) }
                 let isMapped = members.contains { member in
                     names.compactMap(member.attribute(named:)).contains { attribute in
                         script.columns.expressions?.expression(for: attribute, of: member) != nil
