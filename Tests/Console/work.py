@@ -43,6 +43,14 @@ def large_store(path):
             SELECT i, 'large-' || i, 'a text of a message', 0, 0, i, (SELECT min(pk) FROM Chat), NULL FROM n""")
 
 
+def settings_of(model, store, port):
+    return ["--set", f"model={model}", "--set", f"store.path={store}", "--set", f"http.port={port}"]
+
+
+def console(binary, settings):
+    return subprocess.Popen([str(binary), "console", *settings], stderr=subprocess.DEVNULL)
+
+
 def migrate(binary, folder, store, port, log):
     """Starts a migration of a store that no worker has, with its progress at the port; returns it with its settings."""
     model = pathlib.Path(folder) / "chat-2.yaml"
@@ -51,7 +59,7 @@ def migrate(binary, folder, store, port, log):
     model.write_text(text.replace(*MODEL_2).replace("version: 1", "version: 2", 1))
     mapping = pathlib.Path(folder) / "mapping.yaml"
     mapping.write_text(f'entities:\n  Message:\n    body: "{BODY}"\n')
-    settings = ["--set", f"model={model}", "--set", f"store.path={store}", "--set", f"http.port={port}"]
+    settings = settings_of(model, store, port)
     command = [str(binary), "migrate", "--copy-from", "0", "--mapping", str(mapping), *settings]
     with open(log, "wb") as output:
         return subprocess.Popen(command, stdout=output, stderr=output), settings
@@ -128,8 +136,7 @@ def show_migration(open_windows, binary, store, folder):
     log = pathlib.Path(folder) / "migrate.log"
     try:
         # A browser takes long to start on a busy machine, so the pages are open before the migration begins.
-        settings = ["--set", f"model={MODEL}", "--set", f"store.path={large}", "--set", f"http.port={port}"]
-        before = subprocess.Popen([str(binary), "console", *settings], stderr=subprocess.DEVNULL)
+        before = console(binary, settings_of(MODEL, large, port))
         processes.append(before)
         wait_for_port(port, before)
         windows = open_windows(port)
@@ -138,7 +145,7 @@ def show_migration(open_windows, binary, store, folder):
         migration, settings = migrate(binary, folder, large, port, log)
         processes.append(migration)
         look_at_migration(windows, migration)
-        processes.append(subprocess.Popen([str(binary), "console", *settings], stderr=subprocess.DEVNULL))
+        processes.append(console(binary, settings))
         look_after_migration(windows)
         return complaints(windows)
     except Exception:

@@ -15,12 +15,6 @@ import Testing
             graph.upsert("Entry", "e", ["list": "old", "name": "n"]))
     }
 
-    private func context(_ policy: String) throws -> EditingContext {
-        var options = EditingContext.Options()
-        options.mergePolicy = try #require(MergePolicy(named: policy))
-        return try EditingContext(graph.writer, options: options)
-    }
-
     private func lists() throws -> [[Value]] {
         try graph.rows("SELECT id, tenant, number, mail FROM List ORDER BY id")
     }
@@ -29,7 +23,7 @@ import Testing
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
     func `a new object that claims them both`(_ policy: String) throws {
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let list = try context.insert("List", identity: "new", ["tenant": "x", "number": 1, "mail": "new@x"])
         let entry = try context.insert("Entry", identity: "f")
         try entry.setObject("list", list)
@@ -53,7 +47,7 @@ import Testing
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
     func `a stored object that completes them`(_ policy: String) throws {
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let list = try context.require("List", "other")
         try list.set("number", 1)
         try list.set("mail", "other@x")
@@ -74,7 +68,7 @@ import Testing
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
     func `a link may be part of them`(_ policy: String) throws {
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let entry = try context.insert("Entry", identity: "new", ["name": "n"])
         // The list is new here, and turns out to be one that the store has.
         let list = try context.insert("List", identity: "mine", ["mail": "old@x"])
@@ -99,7 +93,7 @@ import Testing
     @Test(arguments: ["error", "storeTrump", "rollback", "overwrite"])
     func `a stored object whose link claims them`(_ policy: String) throws {
         try graph.apply(graph.upsert("Entry", "f", ["list": "other", "name": "n"]))
-        let context = try context(policy)
+        let context = try graph.context(policy)
         try context.require("Entry", "f").setObject("list", try context.require("List", "old"))
         switch policy {
         case "error": #expect(editingError { try context.save() }?.code == .constraintConflict)
@@ -119,9 +113,7 @@ import Testing
         let graph = try Graph(
             yaml: Models.ordered.replacingOccurrences(of: "unique: [[list, name]]", with: "unique: [[list]]"))
         try graph.apply(graph.upsert("List", "l", ["entries": ["e"]]))
-        var options = EditingContext.Options()
-        options.mergePolicy = try #require(MergePolicy(named: policy))
-        let context = try EditingContext(graph.writer, options: options)
+        let context = try graph.context(policy)
         let entry = try context.insert("Entry", identity: "e", ["name": "arrived"])
         try entry.setObject("list", try context.require("List", "l"))
         let result = try context.save()
@@ -132,7 +124,7 @@ import Testing
     }
 
     @Test func `two new objects of one context that claim one place`() throws {
-        let context = try context("error")
+        let context = try graph.context("error")
         let list = try context.require("List", "other")
         for id in ["f", "g"] {
             try context.insert("Entry", identity: id, ["name": "same"]).setObject("list", list)
@@ -145,7 +137,7 @@ import Testing
 
     @Test func `links may pass from one object to another in one save`() throws {
         try graph.apply(graph.upsert("Entry", "f", ["list": "other", "name": "n"]))
-        let context = try context("error")
+        let context = try graph.context("error")
         let (e, f) = (try context.require("Entry", "e"), try context.require("Entry", "f"))
         let (old, other) = (try context.require("List", "old"), try context.require("List", "other"))
         try e.setObject("list", other)

@@ -1,4 +1,5 @@
 import ObjectGraph
+import Testing
 
 @testable import GraphCore
 
@@ -113,6 +114,15 @@ struct EditingFixture {
         try store.read { try $0.conflicts() }.map {
             [$0.kind, $0.entity, $0.identity.text ?? "?", $0.property ?? "-", $0.decision].joined(separator: " ")
         }
+    }
+}
+
+extension Graph {
+    /// Makes a context of the writer with the merge policy of a name.
+    func context(_ policy: String = "error") throws -> EditingContext {
+        var options = EditingContext.Options()
+        options.mergePolicy = try #require(MergePolicy(named: policy))
+        return try EditingContext(writer, options: options)
     }
 }
 

@@ -156,61 +156,6 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    /// Somebody refers to an object of an abstract entity below, which has not arrived.
-    @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func `a placeholder of an abstract entity below the new object`(_ name: String) throws {
-        let graph = try Graph(yaml: Self.abstractBelow)
-        var options = EditingContext.Options()
-        options.mergePolicy = try #require(MergePolicy(named: name))
-        let context = try EditingContext(graph.writer, options: options)
-        try graph.apply(graph.upsert("Box", "b", ["parts": ["p"], "machines": ["m"]]))
-        let part = try context.require("Part", "p")
-        try context.insert("Part", identity: "m", ["title": "new"])
-        if name == "overwrite" {
-            try context.save()
-            #expect(
-                try graph.rows("SELECT id, _entity, _placeholder FROM Part ORDER BY id")
-                    == [["m", "Part", 0], ["p", "Part", 1]])
-        } else {
-            #expect(editingError { try context.save() }?.code == .constraintConflict)
-            context.rollback()
-        }
-        #expect(try graph.damage() == "")
-        // The context completes a part of which others find out meanwhile that it is a machine.
-        try part.set("title", "mine")
-        try graph.apply(graph.upsert("Box", "b", ["machines": ["p"]]))
-        #expect(editingError { try context.save() }?.code == .mergeConflict)
-        #expect(
-            try graph.rows("SELECT _entity, title, _placeholder FROM Part WHERE id = 'p'") == [["Machine", .null, 1]])
-        #expect(try graph.damage() == "")
-    }
-
-    private static let abstractBelow = """
-        model: parts
-        entities:
-          Part:
-            identity: id
-            attributes:
-              id: { type: string }
-              title: { type: string, optional: true }
-            relationships:
-              shelf: { to: Box, inverse: parts, optional: true }
-          Machine:
-            parent: Part
-            abstract: true
-            relationships:
-              box: { to: Box, inverse: machines, optional: true }
-          Lathe:
-            parent: Machine
-          Box:
-            identity: id
-            attributes:
-              id: { type: string }
-            relationships:
-              parts: { to: Part, many: true, inverse: shelf }
-              machines: { to: Machine, many: true, inverse: box }
-        """
-
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
     func `an inherited constraint between an object and one below`(_ name: String) throws {
         try graph.apply(graph.upsert("Task", "t", ["code": "c", "title": "old", "points": 5]))

@@ -50,9 +50,7 @@ extension MergePolicyTests {
         try graph.apply(
             graph.upsert("Box", "b", ["traces": ["t"], "seal": "s"]), graph.upsert("Trace", "t"),
             graph.upsert("Seal", "s"))
-        var options = EditingContext.Options()
-        options.mergePolicy = try #require(MergePolicy(named: name))
-        let context = try EditingContext(graph.writer, options: options)
+        let context = try graph.context(name)
         let box = try context.require("Box", "b")
         let late = try context.insert("Trace", identity: "late")
         try late.setObject("box", box)

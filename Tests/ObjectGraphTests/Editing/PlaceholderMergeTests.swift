@@ -39,12 +39,6 @@ import Testing
               machines: { to: Machine, many: true, inverse: box }
         """
 
-    private func context(_ policy: String = "error") throws -> EditingContext {
-        var options = EditingContext.Options()
-        options.mergePolicy = try #require(MergePolicy(named: policy))
-        return try EditingContext(graph.writer, options: options)
-    }
-
     private func part(_ identity: String) throws -> [[Value]] {
         try graph.rows("SELECT title, size, _placeholder FROM Part WHERE id = '\(identity)'")
     }
@@ -56,7 +50,7 @@ import Testing
     func `a new object that becomes a placeholder completes it`(_ policy: String) throws {
         try graph.apply(graph.upsert("Part", "p"), graph.delete("Part", "p", time: 10))
         try graph.apply(graph.upsert("Box", "b", ["held": ["p"]], time: 20))
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let new = try context.insert("Part", identity: "new", ["title": "new"])
         try new.setObject("holder", context.require("Box", "b"))
         try context.save()
@@ -85,7 +79,7 @@ import Testing
         _ policy: String
     ) throws {
         try graph.apply(graph.upsert("Box", "b", ["parts": ["p"]]))
-        let context = try context(policy)
+        let context = try graph.context(policy)
         try context.require("Part", "p").set("title", "mine")
         try graph.apply(graph.upsert("Box", "c", ["parts": ["p"]]))
         try context.save()
@@ -99,7 +93,7 @@ import Testing
         _ policy: String
     ) throws {
         try graph.apply(graph.upsert("Part", "x", ["code": "c"]), graph.upsert("Box", "b", ["parts": ["p"]]))
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let part = try context.require("Part", "p")
         try part.set("title", "mine")
         try part.set("code", "c")
@@ -116,7 +110,7 @@ import Testing
     @Test(arguments: winning + ["error", "overwrite"])
     func `an object that is a placeholder again was deleted for the context`(_ policy: String) throws {
         try graph.apply(graph.upsert("Part", "p", ["title": "old", "code": "c", "size": 3]))
-        let context = try context(policy)
+        let context = try graph.context(policy)
         let part = try context.require("Part", "p")
         try part.set("title", "mine")
         try graph.apply(graph.delete("Part", "p", time: 10))
@@ -135,9 +129,37 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
+    /// Somebody refers to an object of an abstract entity below, which has not arrived.
+    @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
+    func `a placeholder of an abstract entity below the new object`(_ name: String) throws {
+        let graph = try Graph(
+            yaml: Self.parts.replacingOccurrences(of: "parent: Part\n", with: "parent: Part\n    abstract: true\n"))
+        let context = try graph.context(name)
+        try graph.apply(graph.upsert("Box", "b", ["parts": ["p"], "machines": ["m"]]))
+        let part = try context.require("Part", "p")
+        try context.insert("Part", identity: "m", ["title": "new"])
+        if name == "overwrite" {
+            try context.save()
+            #expect(
+                try graph.rows("SELECT id, _entity, _placeholder FROM Part ORDER BY id")
+                    == [["m", "Part", 0], ["p", "Part", 1]])
+        } else {
+            #expect(editingError { try context.save() }?.code == .constraintConflict)
+            context.rollback()
+        }
+        #expect(try graph.damage() == "")
+        // The context completes a part of which others find out meanwhile that it is a machine.
+        try part.set("title", "mine")
+        try graph.apply(graph.upsert("Box", "b", ["machines": ["p"]]))
+        #expect(editingError { try context.save() }?.code == .mergeConflict)
+        #expect(
+            try graph.rows("SELECT _entity, title, _placeholder FROM Part WHERE id = 'p'") == [["Machine", .null, 1]])
+        #expect(try graph.damage() == "")
+    }
+
     @Test func `a placeholder that events find to be more special has the defaults of both entities`() throws {
         try graph.apply(graph.upsert("Box", "b", ["parts": ["p", "q"]]))
-        let context = try context()
+        let context = try graph.context()
         try context.require("Part", "p").set("title", "mine")
         let other = try context.require("Part", "q")
         try other.set("title", "mine")
@@ -153,7 +175,7 @@ import Testing
     /// Both are new, and the second one is merged into the first.
     @Test func `the store's values win over links too that the same save makes`() throws {
         try graph.apply(graph.upsert("Box", "b"), graph.upsert("Box", "c"), graph.upsert("Part", "s", ["code": "kept"]))
-        let context = try context("storeTrump")
+        let context = try graph.context("storeTrump")
         let (b, c) = (try context.require("Box", "b"), try context.require("Box", "c"))
         for (identity, box) in [("x", b), ("y", c)] {
             try context.insert("Part", identity: identity, ["code": "same"]).setObject("shelf", box)
@@ -172,7 +194,7 @@ import Testing
     func `the history tells of a deletion before an insertion of the same identity`(deletes: Bool) throws {
         try graph.apply(graph.upsert("Part", "p"), graph.upsert("Part", "q"))
         let last = try graph.store.read { try $0.lastToken() }
-        let context = try context(deletes ? "error" : "overwrite")
+        let context = try graph.context(deletes ? "error" : "overwrite")
         if deletes { try context.delete(context.require("Part", "p")) }
         try context.insert("Part", identity: "p", ["title": "new"])
         try context.save()

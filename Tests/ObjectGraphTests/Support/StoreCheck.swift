@@ -104,13 +104,11 @@ enum StoreCheck {
 
     /// A placeholder has an identity and links, and nothing that a program or an event has set.
     private static func filled(_ entity: Entity, _ graph: Graph) throws -> [String] {
-        let attributes = entity.attributes.filter { !$0.isDerived && $0.slot != entity.identitySlot }
-        return try attributes.flatMap { attribute in
-            try graph.rows(
-                "SELECT pk FROM \"\(entity.viewName)\" WHERE _placeholder = 1 AND \"\(attribute.columnName)\" IS NOT NULL"
-            )
-            .map { _ in "a placeholder of \(entity.name) has \(attribute.name)" }
-        }
+        let attributes = entity.ownAttributes.filter { !$0.isDerived && $0.slot != entity.identitySlot }
+        if attributes.isEmpty { return [] }
+        let isSet = attributes.map { "\"\($0.columnName)\" IS NOT NULL" }.joined(separator: " OR ")
+        return try graph.rows("SELECT pk FROM \"\(entity.viewName)\" WHERE _placeholder = 1 AND (\(isSet))")
+            .map { _ in "a placeholder of \(entity.name) has values" }
     }
 
     /// An identity whose last change is a deletion has no object, and any other one of the history has one.
