@@ -1,5 +1,5 @@
 # docker build -t ingest-worker .
-# docker run --read-only --tmpfs /tmp -p 127.0.0.1:8080:8080 -v ingest-data:/data -e INGEST_KAFKA_BOOTSTRAP_SERVERS=broker:9092 ingest-worker
+# docker run --read-only --tmpfs /tmp -v ingest-data:/data -e INGEST_KAFKA_BOOTSTRAP_SERVERS=broker:9092 ingest-worker
 #
 # Both bases are pinned by tag, and have to be of the same distribution. To pin a base by its digest, or for a newer
 # librdkafka with its package names:
@@ -11,25 +11,32 @@ ARG RUN_IMAGE=debian:12.15-slim
 FROM ${BUILD_IMAGE} AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config \
+        libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libcurl4-openssl-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 # The dependencies change less often than the sources.
-COPY Package.swift Package.resolved* ./
-RUN swift package resolve
+COPY Package.swift Package.versions Package.resolved* ./
+COPY deploy/versions deploy/
+RUN swift package resolve && deploy/versions check
 COPY . .
 RUN swift build -c release --static-swift-stdlib --product ingest-worker \
     && cp "$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker" /ingest-worker \
-    && strip /ingest-worker
+    && strip /ingest-worker \
+    && deploy/sbom --linked >/linked
 
 FROM ${RUN_IMAGE} AS root
-ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libjq1 libjemalloc2"
+ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libcurl4 libjq1 libjemalloc2"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ${RUN_PACKAGES} ca-certificates tzdata \
     && rm -rf /var/lib/apt/lists/*
-COPY --from=build /ingest-worker /ingest-worker
-COPY deploy/image-root /image-root
-RUN /image-root /ingest-worker /image
+ARG VERSION=0.1.0
+COPY --from=build /ingest-worker /linked /
+COPY deploy/image-root deploy/sbom /deploy/
+COPY Package.versions /
+RUN /deploy/image-root /ingest-worker /image \
+    && mkdir -p /image/usr/share/doc/ingest-worker \
+    && /deploy/sbom /ingest-worker "${VERSION}" /linked ca-certificates tzdata \
+        >/image/usr/share/doc/ingest-worker/ingest-worker.cdx.json
 COPY config/models /image/etc/ingest-worker/models
 COPY deploy/worker.yaml /image/etc/ingest-worker/worker.yaml
 
@@ -49,8 +56,9 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# The port is that of the configuration and of INGEST_HTTP_PORT.
-HEALTHCHECK --interval=15s --timeout=10s --start-period=60s --retries=3 \
+# The port is that of the configuration and of INGEST_HTTP_PORT. The start may upgrade the layout of a large store first: failures
+# count from the first success, or after an hour.
+HEALTHCHECK --interval=15s --timeout=10s --start-period=1h --retries=3 \
     CMD ["ingest-worker", "probe", "livez", "--config", "/etc/ingest-worker/worker.yaml"]
 ENTRYPOINT ["ingest-worker"]
 CMD ["run", "--config", "/etc/ingest-worker/worker.yaml"]

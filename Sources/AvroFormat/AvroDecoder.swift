@@ -5,7 +5,7 @@
 /// | record, map | object |
 /// | union | the value of its branch |
 /// | enum | its symbol |
-/// | bytes, fixed | text in base64 |
+/// | bytes, fixed | text in base64; a line break follows one that looks like a number |
 /// | decimal | text, such as `"-12.30"` |
 /// | date, time, timestamp | text in ISO 8601; a timestamp in UTC ends with `Z`, a local one does not |
 /// | duration | text in ISO 8601, such as `"P1M2DT3.004S"` |
@@ -15,9 +15,6 @@
 public struct AvroDecoder: Sendable {
     let schema: AvroSchema
     let limits: AvroLimits
-    private static let largestScale = UInt32(300)
-    /// The work on a decimal grows with the square of its bytes.
-    private static let largestDecimalBytes = 128
 
     /// Reads the records that were written by `schema`.
     public init(schema: AvroSchema, limits: AvroLimits = AvroLimits()) {
@@ -71,19 +68,25 @@ public struct AvroDecoder: Sendable {
         case .map(let type): try blocks(type, isMap: true, &reader, &writer, depth: depth)
         case .record where node.logical == .scaledDecimal:
             let scale = try reader.int()
-            guard scale.magnitude <= Self.largestScale else { throw .invalid("scale") }
-            let digits = try decimal(try reader.take(try reader.length()), scale: max(0, Int(scale)))
-            try writer.text(digits + String(repeating: "0", count: max(0, Int(-scale))))
-        case .record(let fields):
-            try writer.raw("{")
-            for (position, field) in fields.enumerated() {
-                if position > 0 { try writer.raw(",") }
-                try writer.text(field.name)
-                try writer.raw(":")
-                try decode(field.type, &reader, &writer, depth: depth + 1)
-            }
-            try writer.raw("}")
+            guard scale.magnitude <= AvroText.largestScale else { throw .invalid("scale") }
+            let bytes = try reader.take(try reader.length())
+            try decimal(bytes, scale: Int(scale), &writer, isShort: scale < 0)
+        case .record(let fields): try record(fields, &reader, &writer, depth: depth)
         }
+    }
+
+    @inline(__always)
+    private func record(
+        _ fields: [AvroSchema.Field], _ reader: inout AvroReader, _ writer: inout AvroJSONWriter, depth: Int
+    ) throws(AvroError) {
+        try writer.raw("{")
+        for (position, field) in fields.enumerated() {
+            if position > 0 { try writer.raw(",") }
+            try writer.text(field.name)
+            try writer.raw(":")
+            try decode(field.type, &reader, &writer, depth: depth + 1)
+        }
+        try writer.raw("}")
     }
 
     private func blocks(
@@ -122,9 +125,7 @@ public struct AvroDecoder: Sendable {
     ) throws(AvroError) {
         switch logical {
         case .date: try writer.text(AvroText.date(days: value))
-        case .time(let digits):
-            guard let text = AvroText.time(value, digits: digits) else { throw .invalid("time") }
-            try writer.text(text)
+        case .time(let digits): try writer.text(AvroText.time(value, digits: digits))
         case .timestamp(let digits, let isLocal):
             try writer.text(AvroText.timestamp(value, digits: digits) + (isLocal ? "" : "Z"))
         default: try writer.raw(value.description)
@@ -135,15 +136,20 @@ public struct AvroDecoder: Sendable {
         _ bytes: ArraySlice<UInt8>, _ logical: AvroSchema.Logical?, _ writer: inout AvroJSONWriter
     ) throws(AvroError) {
         switch logical {
-        case .decimal(let scale): try writer.text(try decimal(bytes, scale: scale))
+        case .decimal(let scale): try decimal(bytes, scale: scale, &writer)
+        case .connectDecimal(let scale): try decimal(bytes, scale: scale, &writer, isShort: true)
         case .uuid: try writer.text(AvroText.uuid(bytes))
         case .duration: try writer.text(AvroText.duration(bytes))
         default: try writer.base64(bytes)
         }
     }
 
-    private func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) throws(AvroError) -> String {
-        guard bytes.count <= Self.largestDecimalBytes else { throw .limit("decimal") }
-        return AvroText.decimal(bytes, scale: scale)
+    /// - Parameter isShort: whether the zeros at the end of the fraction are left out; otherwise the scale is at least 0.
+    private func decimal(
+        _ bytes: ArraySlice<UInt8>, scale: Int, _ writer: inout AvroJSONWriter, isShort: Bool = false
+    ) throws(AvroError) {
+        guard bytes.count <= AvroText.largestDecimalBytes else { throw .limit("decimal") }
+        try writer.text(
+            isShort ? AvroText.shortDecimal(bytes, scale: scale) : AvroText.decimal(bytes, scale: scale))
     }
 }

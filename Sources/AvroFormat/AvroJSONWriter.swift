@@ -26,10 +26,24 @@ struct AvroJSONWriter {
         try raw("\"")
     }
 
+    /// Writes base64. A line break follows one that looks like a number, so that no reader takes it for that.
     mutating func base64(_ source: ArraySlice<UInt8>) throws(AvroError) {
-        guard source.count / 3 * 4 + 6 <= limit - bytes.count else { throw .limit("jsonBytes") }
+        guard source.count / 3 * 4 + 8 <= limit - bytes.count else { throw .limit("jsonBytes") }
         try raw("\"")
-        bytes.append(contentsOf: Data(source).base64EncodedString().utf8)
-        try raw("\"")
+        let text = Data(source).base64EncodedString()
+        bytes.append(contentsOf: text.utf8)
+        try raw(Self.isNumber(text.utf8[...]) ? "\\n\"" : "\"")
+    }
+
+    /// Tells whether base64 is a number too, such as `1234` or `12e5`.
+    private static func isNumber(_ text: Substring.UTF8View) -> Bool {
+        func digits(_ text: Substring.UTF8View) -> Substring.UTF8View? {
+            let rest = (text.first == 0x2B ? text.dropFirst() : text)
+            let end = rest.drop { (0x30...0x39).contains($0) }
+            return end.count < rest.count ? end : nil
+        }
+        guard let rest = digits(text) else { return false }
+        guard let exponent = rest.first else { return true }
+        return exponent | 0x20 == 0x65 && digits(rest.dropFirst())?.isEmpty ?? false
     }
 }

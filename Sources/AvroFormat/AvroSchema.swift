@@ -4,6 +4,8 @@ import Foundation
 public struct AvroSchema: Sendable {
     enum Logical: Hashable, Sendable {
         case decimal(scale: Int)
+        /// A number of Kafka Connect, whose scale Avro does not allow: above the precision, or below zero.
+        case connectDecimal(scale: Int)
         case date, duration, uuid
         case time(digits: Int)
         case timestamp(digits: Int, isLocal: Bool)
@@ -38,7 +40,7 @@ public struct AvroSchema: Sendable {
     ///
     /// - Parameters:
     ///   - json: the schema.
-    ///   - others: the JSON of schemas whose types this one uses, each behind those that it uses itself.
+    ///   - others: the JSON of schemas whose types this one uses, each behind the schemas that it uses itself.
     ///   - limits: the bounds that keep a schema from exhausting the memory.
     /// - Throws: ``AvroError``.
     public init(json: String, using others: [String] = [], limits: AvroLimits = AvroLimits()) throws(AvroError) {

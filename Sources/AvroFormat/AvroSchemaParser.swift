@@ -106,7 +106,7 @@ struct AvroSchemaParser {
             let scale = object["scale"] as? Int ?? 0
             guard let precision = object["precision"] as? Int, precision > 0, precision <= 300,
                 (0...precision).contains(scale)
-            else { return nil }
+            else { return connectType(object, of: kind) }
             return .decimal(scale: scale)
         case ("date", .int): return .date
         case ("duration", .fixed(size: 12)): return .duration
@@ -128,6 +128,13 @@ struct AvroSchemaParser {
     /// Source: Debezium's documentation of its connectors, "Data type mappings".
     private func connectType(_ object: [String: Any], of kind: AvroSchema.Kind) -> AvroSchema.Logical? {
         switch (object["connect.name"] as? String, kind) {
+        case ("org.apache.kafka.connect.data.Decimal", .bytes), ("org.apache.kafka.connect.data.Decimal", .fixed):
+            let parameters = object["connect.parameters"] as? [String: Any]
+            let stated = (parameters?["scale"] as? String).flatMap { Int($0) } ?? object["scale"] as? Int
+            guard let scale = stated, (-AvroText.largestScale...AvroText.largestScale).contains(scale) else {
+                return nil
+            }
+            return .connectDecimal(scale: scale)
         case ("io.debezium.time.Date", .int): return .date
         case ("io.debezium.time.Time", .int): return .time(digits: 3)
         case ("io.debezium.time.MicroTime", .long): return .time(digits: 6)

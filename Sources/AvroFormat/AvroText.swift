@@ -42,6 +42,18 @@ package enum AvroText {
         return String(decoding: text.reversed(), as: UTF8.self)
     }
 
+    /// A number without the zeros at the end of its fraction, whatever its scale.
+    package static func shortDecimal(_ bytes: ArraySlice<UInt8>, scale: Int) -> String {
+        let digits = decimal(bytes, scale: max(scale, 0))
+        if scale <= 0 { return digits == "0" ? digits : digits + String(repeating: "0", count: -scale) }
+        let end = digits.utf8.lastIndex { $0 != 0x30 } ?? digits.startIndex
+        return String(digits[...end].hasSuffix(".") ? digits[..<end] : digits[...end])
+    }
+
+    /// The work on a decimal grows with the square of its bytes.
+    package static let largestDecimalBytes = 128
+    package static let largestScale = 300
+
     private static func addOne(_ digits: inout [UInt8]) {
         var position = 0
         while position < digits.count, digits[position] == 9 {
@@ -65,12 +77,29 @@ package enum AvroText {
         return "\(year < 0 ? "-" : "")\(padded(abs(year), 4))-\(padded(month, 2))-\(padded(day, 2))"
     }
 
-    static func time(_ value: Int64, digits: Int) -> String? {
+    /// A time of day; beyond a day or below zero, where Avro has none and databases have some, as ``clock(_:digits:)``.
+    static func time(_ value: Int64, digits: Int) -> String {
         let unit = scale(digits)
-        guard (0..<86_400 * unit).contains(value) else { return nil }
-        let seconds = value / unit
-        return "\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
-            + ".\(padded(value % unit, digits))"
+        guard (0..<86_400 * unit).contains(value) else { return clock(value, digits: digits) }
+        return "\(hours(value / unit)).\(padded(value % unit, digits))"
+    }
+
+    /// A time as databases have it, such as `-838:59:59`: with no fraction, milliseconds or microseconds, as it has them.
+    package static func clock(_ value: Int64, digits: Int) -> String {
+        let unit = scale(digits)
+        let (seconds, fraction) = value.magnitude.quotientAndRemainder(dividingBy: UInt64(unit))
+        // More digits than six are cut.
+        let microseconds = Int64(
+            digits > 6 ? fraction / UInt64(scale(digits - 6)) : fraction * UInt64(scale(6 - digits)))
+        let isNegative = value < 0 && (seconds > 0 || microseconds > 0)
+        let text = (isNegative ? "-" : "") + hours(Int64(seconds))
+        if microseconds == 0 { return text }
+        return text
+            + (microseconds % 1_000 == 0 ? ".\(padded(microseconds / 1_000, 3))" : ".\(padded(microseconds, 6))")
+    }
+
+    private static func hours(_ seconds: Int64) -> String {
+        "\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
     }
 
     static func timestamp(_ value: Int64, digits: Int) -> String {
@@ -81,7 +110,7 @@ package enum AvroText {
             rest += day
             days -= 1
         }
-        return "\(date(days: days))T\(time(rest, digits: digits) ?? "")"
+        return "\(date(days: days))T\(time(rest, digits: digits))"
     }
 
     private static func scale(_ digits: Int) -> Int64 { (0..<digits).reduce(1) { unit, _ in unit * 10 } }

@@ -221,7 +221,8 @@ private:
                 pb::Base64Escape(
                     reinterpret_cast<const unsigned char *>(found.data()), static_cast<int>(found.size()), &base64,
                     true);
-                json += '"' + base64 + '"';
+                // No reader may take base64 for the number that it looks like.
+                json += '"' + base64 + (is_number(base64) ? "\\n\"" : "\"");
             } else {
                 text(found);
             }
@@ -232,6 +233,22 @@ private:
                 is_single ? r->GetMessage(message, field) : r->GetRepeatedMessage(message, field, element));
             break;
         }
+    }
+
+    /// Tells whether base64 is a number too, such as `1234` or `12e5`.
+    static bool is_number(const std::string &base64) {
+        const char *next = base64.c_str();
+        auto digits = [&next] {
+            if (*next == '+') next++;
+            const char *first = next;
+            while (*next >= '0' && *next <= '9') next++;
+            return next > first;
+        };
+        if (!digits()) return false;
+        if (*next == 0) return true;
+        if (*next != 'e' && *next != 'E') return false;
+        next++;
+        return digits() && *next == 0;
     }
 
     template <typename Number>

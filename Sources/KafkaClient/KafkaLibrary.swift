@@ -1,11 +1,7 @@
 /// Tells which librdkafka the process runs with.
 public enum KafkaLibrary {
     /// Reads the version of the library that was loaded at run time (not the one compiled against).
-    public static var version: KafkaLibraryVersion {
-        let packed = NativeLibrary.packedVersion
-        return KafkaLibraryVersion(
-            major: (packed >> 24) & 0xFF, minor: (packed >> 16) & 0xFF, revision: (packed >> 8) & 0xFF)
-    }
+    public static var version: KafkaLibraryVersion { NativeLibrary.version }
 
     /// Reads the library's own version text, for example `2.0.2`.
     public static var versionString: String { NativeLibrary.versionText }
@@ -14,27 +10,9 @@ public enum KafkaLibrary {
     public static var propertyNames: [String] { NativeConfiguration.propertyNames() }
 }
 
-/// Names a librdkafka release; versions compare in release order.
-public struct KafkaLibraryVersion: Comparable, Hashable, Sendable, CustomStringConvertible {
-    /// The first number.
-    public let major: Int
-    /// The second number.
-    public let minor: Int
-    /// The third number.
-    public let revision: Int
-
-    /// Makes a version from its three numbers.
-    public init(major: Int, minor: Int, revision: Int) {
-        self.major = major
-        self.minor = minor
-        self.revision = revision
-    }
-
-    /// Compares in release order.
-    public static func < (left: KafkaLibraryVersion, right: KafkaLibraryVersion) -> Bool {
-        (left.major, left.minor, left.revision) < (right.major, right.minor, right.revision)
-    }
-
-    /// Prints `major.minor.revision`.
-    public var description: String { "\(major).\(minor).\(revision)" }
+extension KafkaConfiguration {
+    /// Checks the names and values of the properties as the library does, without a client and without a connection.
+    ///
+    /// - Throws: ``KafkaError`` where one is unknown or refused.
+    public func check() throws { try NativeConfiguration.check(properties) }
 }

@@ -92,11 +92,6 @@ struct MemoryRows: Sendable {
     /// The position of the first row whose key is not below `pk`.
     private func position(_ pk: Int64) -> Int {
         if let last = all.last, last.pk < pk { return all.count }
-        var (low, high) = (0, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].pk < pk { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return all.partitioningIndex { $0.pk >= pk }
     }
 }

@@ -6,7 +6,7 @@ extension MemorySnapshot {
 
     func transactions(_ selection: HistorySelection, limit: Int) throws -> [StoredTransaction] {
         var found: [StoredTransaction] = []
-        for transaction in tables.transactions where selection.includes(transaction) {
+        for transaction in tables.transactions(after: selection.after) where selection.includes(transaction) {
             if found.count >= limit { break }
             if !selection.selectsChanges || hasChange(of: transaction, selection) { found.append(transaction) }
         }
@@ -14,7 +14,8 @@ extension MemorySnapshot {
     }
 
     private func hasChange(of transaction: StoredTransaction, _ selection: HistorySelection) -> Bool {
-        tables.changes.contains { $0.change.token == transaction.token && selection.includes($0.change) }
+        tables.changes(transaction.firstChange..<(transaction.firstChange + Int64(transaction.changeCount)))
+            .contains { selection.includes($0.change) }
             || tables.ranges.contains { $0.token == transaction.token && selection.includes($0) }
     }
 
@@ -26,9 +27,8 @@ extension MemorySnapshot {
 
     private func selected(_ selection: HistorySelection) -> [StoredChange] {
         let tokens = tokens(selection)
-        return tables.changes.filter {
-            selection.ids.contains($0.id) && tokens?.contains($0.change.token) ?? true
-                && selection.includes($0.change)
+        return tables.changes(selection.ids).filter {
+            tokens?.contains($0.change.token) ?? true && selection.includes($0.change)
         }
     }
 
@@ -51,7 +51,7 @@ extension MemorySnapshot {
     /// The tokens of the selected transactions, or nil without a condition on them.
     private func tokens(_ selection: HistorySelection) -> Set<Int64>? {
         guard selection.selectsTransactions else { return nil }
-        return Set(tables.transactions.filter(selection.includes).map(\.token))
+        return Set(tables.transactions(after: selection.after).filter(selection.includes).map(\.token))
     }
 
     // MARK: Identities
@@ -81,7 +81,7 @@ extension MemorySnapshot {
     func cursors() throws -> [StoredCursor] { tables.cursors }
 
     func unread(after token: Int64) throws -> (count: Int64, oldestTime: Int64?) {
-        let unread = tables.transactions.filter { $0.token > token }
+        let unread = tables.transactions(after: token)
         return (Int64(unread.count), unread.first?.time)
     }
 
@@ -97,7 +97,7 @@ extension MemorySnapshot {
     func positions() throws -> [SourcePosition] { tables.positions }
 
     func deadLetterCount(_ selection: DeadLetterSelection, after id: Int64) throws -> Int {
-        selected(selection).count { $0.id > id }
+        tables.deadLetters(after: id).count(where: selection.includes)
     }
 
     func lastDeadLetterID() throws -> Int64 { tables.deadLetters.last?.id ?? 0 }
@@ -105,7 +105,7 @@ extension MemorySnapshot {
     func deadLetters(
         _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
     ) throws -> [DeadLetter] {
-        selected(selection).filter { $0.id > id }.prefix(limit).map { letter in
+        tables.deadLetters(after: id).filter(selection.includes).prefix(limit).map { letter in
             guard let valueLimit else { return letter }
             var preview = letter
             (preview.key, preview.headers) = (nil, nil)
@@ -115,7 +115,7 @@ extension MemorySnapshot {
     }
 
     func deadLetterSizes(after id: Int64, limit: Int) throws -> [DeadLetterSize] {
-        tables.deadLetters.filter { $0.id > id }.prefix(limit).map { DeadLetterSize($0) }
+        tables.deadLetters(after: id).prefix(limit).map { DeadLetterSize($0) }
     }
 
     func deadLetterSizesByPlace(_ selection: DeadLetterSelection) throws -> [DeadLetterSize] {
@@ -155,6 +155,10 @@ extension MemorySnapshot {
         }
         return Array(entries.prefix(limit))
     }
+
+    func auditCount(before time: Int64) throws -> Int { tables.auditEntries.count { $0.time < time } }
+
+    func note(_ key: String) throws -> String? { tables.notes[key] }
 }
 
 extension DeadLetterSize {

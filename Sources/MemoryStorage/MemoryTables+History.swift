@@ -1,4 +1,4 @@
-// The history and what removes it.
+// The history and its removal.
 extension MemoryTables {
     mutating func openHistory(_ header: HistoryHeader) -> Int64 {
         lastToken += 1
@@ -11,11 +11,11 @@ extension MemoryTables {
 
     mutating func append(_ entries: HistoryEntries, token: Int64) {
         for index in 0..<entries.count {
-            let names = entries.properties[index]?.split(separator: ",").map { String($0) } ?? []
-            let object = entries.objects[index]
+            let names = entries[index].properties?.split(separator: ",").map { String($0) } ?? []
+            let object = entries[index].object
             let change = HistoryChange(
-                entity: object.entity.name, pk: object.key, identity: object.identity, kind: entries.kinds[index],
-                properties: names, tombstone: entries.preservedValues[index], token: token)
+                entity: object.entity.name, pk: object.key, identity: object.identity, kind: entries[index].kind,
+                properties: names, tombstone: entries[index].preservedValues, token: token)
             changes.append(StoredChange(id: entries.firstChange + Int64(index), change: change))
         }
         nextChange = max(nextChange, entries.firstChange + Int64(entries.count))
@@ -23,12 +23,14 @@ extension MemoryTables {
 
     mutating func closeHistory(token: Int64, changeCount: Int64) {
         guard let index = transactions.lastIndex(where: { $0.token == token }) else { return }
-        let open = transactions.remove(at: index)
-        if changeCount == 0 { return }
-        transactions.insert(
-            StoredTransaction(
-                token: token, time: open.time, author: open.author, context: open.context, source: open.source,
-                trace: open.trace, firstChange: open.firstChange, changeCount: Int(changeCount)), at: index)
+        if changeCount == 0 {
+            transactions.remove(at: index)
+            return
+        }
+        let open = transactions[index]
+        transactions[index] = StoredTransaction(
+            token: token, time: open.time, author: open.author, context: open.context, source: open.source,
+            trace: open.trace, firstChange: open.firstChange, changeCount: Int(changeCount))
     }
 
     // MARK: Cursors
@@ -93,7 +95,7 @@ extension MemoryTables {
     }
 
     mutating func removeTombstones(
-        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int, _ model: ObjectModel
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int, countsOnly: Bool, _ model: ObjectModel
     ) -> TombstonePurgeResult {
         var rest: [(root: Entity, identity: Value, saved: Int64)] = []
         for root in model.rootEntities.sorted(by: { $0.name < $1.name }) {
@@ -109,7 +111,7 @@ extension MemoryTables {
         }
         let examined = rest.prefix(max(1, limit))
         let removed = examined.filter { $0.saved < time }
-        for tombstone in removed { tombstones[tombstone.root.index][tombstone.identity] = nil }
+        for tombstone in removed where !countsOnly { tombstones[tombstone.root.index][tombstone.identity] = nil }
         var next: TombstoneSweep?
         if examined.count < rest.count, let last = examined.last {
             next = TombstoneSweep()

@@ -52,7 +52,7 @@ extension MemoryTables {
         changed[root, default: [:]][key] = body(row)
     }
 
-    /// Clears the references that no delete rule has cleared: those of relationships without inverse.
+    /// Clears the references that no delete rule has cleared: references of relationships without inverse.
     private func clearReferences(
         to deleted: [Int: Set<Int64>], _ model: ObjectModel, _ changed: inout [Int: [Int64: StoredRow?]]
     ) {
@@ -117,7 +117,7 @@ extension MemoryTables {
     private mutating func append(_ letter: DeadLetter) {
         lastDeadLetterID += 1
         let index = deadLetters.firstIndex { kept in
-            kept.topic == letter.topic && kept.partition == letter.partition && kept.offset == letter.offset
+            kept.offset == letter.offset && kept.partition == letter.partition && kept.topic == letter.topic
                 && kept.valueBytes == letter.valueBytes && kept.key == letter.key && kept.headers == letter.headers
                 && kept.value == letter.value
         }

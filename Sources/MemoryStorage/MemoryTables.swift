@@ -20,9 +20,9 @@ struct MemoryTables: Sendable {
     /// The number of the next change.
     var nextChange: Int64 = 1
     /// The history by token.
-    var transactions: [StoredTransaction] = []
+    var transactions = MemoryLog<StoredTransaction>()
     /// The changes with a row of their own, by id.
-    var changes: [StoredChange] = []
+    var changes = MemoryLog<StoredChange>()
     /// The changes that share a row, by id.
     var ranges: [StoredRange] = []
     /// The readers of the history by name.
@@ -33,11 +33,13 @@ struct MemoryTables: Sendable {
     /// The positions of sources by topic and partition.
     var positions: [SourcePosition] = []
     /// The dead letters by number.
-    var deadLetters: [DeadLetter] = []
+    var deadLetters = MemoryLog<DeadLetter>()
     /// The number of the last dead letter that was given one.
     var lastDeadLetterID: Int64 = 0
     /// The number of the last dead letter that was sent to a topic, by topic.
     var sentDeadLetters: [String: Int64] = [:]
+    /// Texts beside the tables, by key.
+    var notes: [String: String] = [:]
     /// The resolved conflicts by number.
     var conflicts: [ConflictNote] = []
     /// The number of the last conflict that was given one.
@@ -51,6 +53,37 @@ struct MemoryTables: Sendable {
         tombstones = Array(repeating: [:], count: model.entities.count)
         nextKeys = Array(repeating: 1, count: model.entities.count)
         links = Array(repeating: [:], count: model.joinTables.count)
+    }
+}
+
+extension MemoryTables {
+    /// Returns the transactions after a token; all without one.
+    func transactions(after token: Int64?) -> Slice<MemoryLog<StoredTransaction>> {
+        guard let token else { return transactions[...] }
+        return transactions[transactions.partitioningIndex { $0.token > token }...]
+    }
+
+    /// Returns the changes with a row of their own whose ids are in a range.
+    func changes(_ ids: Range<Int64>) -> Slice<MemoryLog<StoredChange>> {
+        let start = changes.partitioningIndex { $0.id >= ids.lowerBound }
+        return changes[start..<changes.partitioningIndex { $0.id >= ids.upperBound }]
+    }
+
+    /// Returns the dead letters after a number.
+    func deadLetters(after id: Int64) -> Slice<MemoryLog<DeadLetter>> {
+        deadLetters[deadLetters.partitioningIndex { $0.id > id }...]
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    /// The first position whose element belongs to the second part, the list being parted already.
+    func partitioningIndex(_ belongsToSecond: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if belongsToSecond(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }
 

@@ -14,7 +14,9 @@ final class MemoryWriterSession: WriterSession {
     }
 
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
-        (isInTransaction ? tables : try storage.tables()).answer(plan, model, each: each)
+        // Without a copy of the open transaction's tables.
+        if isInTransaction { return tables.answer(plan, model, each: each) }
+        try storage.tables().answer(plan, model, each: each)
     }
 
     // MARK: Access
@@ -28,12 +30,29 @@ final class MemoryWriterSession: WriterSession {
     }
 
     private var claimSeconds = 0.0
+    /// The claims of partitions of a writer that shares the store.
+    private var fences: [StorePartition: Int64] = [:]
+
+    var sharesStore: Bool { storage.place.sharesWriters }
+
+    func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
+        if !sharesStore { return }
+        fences.merge(try storage.claimPartitions(partitions)) { _, new in new }
+    }
+
+    func holdRole(_ name: String) throws(StoreError) -> Int64? {
+        if !sharesStore { return 0 }
+        return try storage.holdRole(name, holder: epoch, seconds: claimSeconds)
+    }
 
     func renewClaim(now: Int64) throws(StoreError) {
         storage.renewClaim(epoch, until: now + Int64(claimSeconds * 1_000_000))
     }
 
-    func releaseClaim() throws(StoreError) { storage.renewClaim(epoch, until: 0) }
+    func releaseClaim() throws(StoreError) {
+        storage.renewClaim(epoch, until: 0)
+        storage.leaveRoles(epoch)
+    }
 
     func close() {}
 
@@ -96,7 +115,14 @@ final class MemoryWriterSession: WriterSession {
         tables.closeHistory(token: token, changeCount: changeCount)
     }
 
-    func write(_ ledger: ChunkLedger) throws(StoreError) { try tables.write(ledger) }
+    func write(_ ledger: ChunkLedger) throws(StoreError) {
+        for position in ledger.positions {
+            let partition = StorePartition(topic: position.topic, partition: position.partition)
+            guard let fence = fences[partition], !storage.holds(fence, of: partition) else { continue }
+            throw StoreError.positionConflict(position)
+        }
+        try tables.write(ledger)
+    }
 
     func append(_ conflicts: [ConflictNote]) throws(StoreError) {
         for conflict in conflicts {
@@ -119,6 +145,8 @@ final class MemoryWriterSession: WriterSession {
 
     func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) { tables.sentDeadLetters[topic] = id }
 
+    func putNote(_ key: String, _ text: String) throws(StoreError) { tables.notes[key] = text }
+
     func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
         let ids = Set(ids)
         tables.deadLetters.removeAll { ids.contains($0.id) }
@@ -137,9 +165,9 @@ final class MemoryWriterSession: WriterSession {
     }
 
     func removeTombstones(
-        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int, countsOnly: Bool
     ) throws(StoreError) -> TombstonePurgeResult {
-        tables.removeTombstones(savedBefore: time, from: sweep, limit: limit, model)
+        tables.removeTombstones(savedBefore: time, from: sweep, limit: limit, countsOnly: countsOnly, model)
     }
 
     // MARK: Sets

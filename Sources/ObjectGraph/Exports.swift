@@ -1,4 +1,3 @@
 // A program imports ObjectGraph alone and has the types of all its parts with it.
 @_exported import GraphCore
-@_exported import MemoryStorage
 @_exported import SQLiteStorage

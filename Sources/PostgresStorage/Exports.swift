@@ -1,1 +1,1 @@
-@_exported import GraphCore
+@_exported import StoreSQL

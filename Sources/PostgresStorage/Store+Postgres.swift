@@ -1,30 +1,10 @@
-/// How a store in PostgreSQL is opened.
-public struct PostgresOptions: Sendable {
-    /// For how long a statement waits for rows that another connection holds.
-    public var lockTimeoutMilliseconds = 5000
-    /// How many connections read at the same time.
-    public var maximumReaderCount = 6
-    /// Whether this writer owns the store, or shares it with others.
-    public var writers = Writers.one
-    /// The consumer group of the writers that share the store; nil where it does not matter.
-    package var group: String?
-    /// The identity of the store that a new one is to replace, noted when it is made.
-    package var replaces: String?
-    /// The fingerprint of the settings with which a new store is built to replace another.
-    package var builtWith: String?
-    /// Faults that tests plant.
-    package var faults: SharingFaults = []
+extension PostgresStorage: Storage {
+    func makeRowReader() throws(StoreError) -> any RowReader { try PostgresRowReader(self) }
 
-    /// How many write a store at the same time.
-    public enum Writers: String, Sendable, CaseIterable {
-        /// One writer owns the store; a second one is refused.
-        case one
-        /// Several writers share the store; each commit is as if it were alone.
-        case many
+    func makeWriterSession() throws(StoreError) -> any WriterSession {
+        try checkNobodyWrites()
+        return try PostgresWriterSession(self)
     }
-
-    /// Makes options with their defaults.
-    public init() {}
 }
 
 extension Store {
@@ -36,7 +16,8 @@ extension Store {
     ///   - schema: the schema that the store has for itself, where the URL names none.
     ///   - model: the model of the objects; a store of another model is refused.
     ///   - options: the limits, and how many write the store.
-    /// - Throws: `StoreError`: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    /// - Throws: `StoreError`: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.model_unsuited`,
+    ///   `store.newer_format`.
     public static func postgres(
         url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
     ) throws(StoreError) -> Store {

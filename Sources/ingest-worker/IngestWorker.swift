@@ -1,10 +1,12 @@
 import ArgumentParser
 import Foundation
+import GraphCore
 import IngestCore
-import ObjectGraph
+import SQLiteStorage
 
 #if Jq
 import CJq
+import RecordDecoding
 #endif
 
 /// The command line. It wires the parts together; what they do is in the libraries.
@@ -17,13 +19,13 @@ struct IngestWorker: AsyncParsableCommand {
             Exit codes: 0 done, 64 usage, 65 bad data, 69 broker or store unavailable, 70 internal, 75 try again, \
             78 configuration.
             """,
-        version: WorkerRuntime.version,
+        version: ProgramVersion.text,
         subcommands: [
             DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, ConsoleCommand.self,
             StatusCommand.self,
             ProbeCommand.self, CheckCommand.self, DoctorCommand.self, ModelCommand.self, MigrateCommand.self,
-            BackupCommand.self, CopyCommand.self, GrantCommand.self, FetchCommand.self, HistoryCommand.self,
-            DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self, AuditCommand.self,
+            BackupCommand.self, RestoreCommand.self, CopyCommand.self, GrantCommand.self, FetchCommand.self,
+            HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self, AuditCommand.self,
         ])
 
     static func main() async {
@@ -33,7 +35,11 @@ struct IngestWorker: AsyncParsableCommand {
         #endif
         Store.disableMemoryStatistics()
         do {
+            // The parent's choice does not count: some ignore the signal, which commands then would, too.
+            signal(SIGPIPE, SIG_DFL)
             let command = try readCommand()
+            let prints = command is any ReadingCommand || type(of: command)._commandName == "help"
+            if !prints { signal(SIGPIPE, SIG_IGN) }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -46,7 +52,7 @@ struct IngestWorker: AsyncParsableCommand {
             let code = ExitStatus.code(of: error)
             // The parser formats its own errors, help and version included.
             guard let code else { exit(withError: error) }
-            Console.note("ingest-worker: \(error)", level: .critical)
+            Console.fail(error, status: code)
             Foundation.exit(code)
         }
     }
@@ -64,7 +70,7 @@ struct IngestWorker: AsyncParsableCommand {
     }
 
     #if Jq
-    /// Is the child process that runs the jq program of a route.
+    /// Runs the jq program of a route, as the child process.
     private static func runPrograms(_ arguments: ArraySlice<String>) -> Never {
         let texts = arguments.map { UnsafePointer(strdup($0)) }
         jq_child_run(Int32(texts.count), texts)
@@ -74,7 +80,7 @@ struct IngestWorker: AsyncParsableCommand {
     private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
 }
 
-/// A name that stands where a command has to stand, and is none.
+/// A word in the place of a command that names no command.
 struct UnknownCommand: CustomStringConvertible {
     let description: String
 

@@ -1,4 +1,5 @@
 import AvroFormat
+import Foundation
 import Testing
 
 @Suite struct AvroDecoderTests {
@@ -45,6 +46,58 @@ import Testing
         ] as [(String, [UInt8], String)])
     func `logical types and the other types are read`(schema: String, bytes: [UInt8], expected: String) throws {
         #expect(try json(schema, bytes) == expected)
+    }
+
+    private static func type(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(rest)}"# }
+    private static let connectDecimal = #""connect.name":"org.apache.kafka.connect.data.Decimal""#
+
+    @Test(
+        arguments: [
+            (
+                type("long", #""connect.name":"io.debezium.time.MicroTime""#), [0x80, 0x80, 0xBB, 0xDD, 0x83, 0x05],
+                "24:00:00"
+            ),
+            (
+                type("long", #""connect.name":"io.debezium.time.MicroTime""#),
+                [0xFF, 0xE6, 0xF9, 0xDC, 0xE7, 0xAF, 0x01], "-838:59:59"
+            ),
+            (
+                type("long", #""connect.name":"io.debezium.time.NanoTime""#),
+                [0xCF, 0x8F, 0xC5, 0x8B, 0xC6, 0xD1, 0x01], "-01:00:00.000001"
+            ),
+            (type("int", #""connect.name":"io.debezium.time.Time""#), [0x80, 0xA8, 0xA9, 0xD7, 0x02], "100:00:00"),
+            (type("int", #""logicalType":"time-millis""#), [0x01], "-00:00:00.001"),
+            (type("int", #""logicalType":"time-millis""#), [0x82, 0xF0, 0xB2, 0x52], "24:00:00.001"),
+            (type("int", #""logicalType":"time-millis""#), [0x02], "00:00:00.001"),
+        ] as [(String, [UInt8], String)])
+    func `a database's time may lie beyond a day or below zero`(schema: String, bytes: [UInt8], expected: String) throws
+    {
+        #expect(try json(schema, bytes) == "\"\(expected)\"")
+    }
+
+    @Test(
+        arguments: [
+            (#""logicalType":"decimal","precision":4,"scale":10"#, [0x02, 0x7B], "0.0000000123"),
+            (#""logicalType":"decimal","precision":4,"scale":-2"#, [0x02, 0x7B], "12300"),
+            (#""logicalType":"decimal","precision":64,"scale":127"#, [0x00], "0"),
+            (#""scale":1,"connect.parameters":{"scale":"3"}"#, [0x02, 0x80], "-0.128"),
+            (#""connect.parameters":{"scale":"0"}"#, [0x02, 0x80], "-128"),
+        ] as [(String, [UInt8], String)])
+    func `a decimal of Kafka Connect has the scale that Connect states`(
+        schema: String, bytes: [UInt8], expected: String
+    ) throws {
+        #expect(try json(Self.type("bytes", "\(schema),\(Self.connectDecimal)"), bytes) == "\"\(expected)\"")
+    }
+
+    @Test(arguments: [
+        "1234", "12e5", "1E10", "+123", "12345678", "1/e5", "eeee", "e123", "12ee", "+e12", "12A4", "120=", "",
+    ])
+    func `base64 that looks like a number is none`(base64: String) throws {
+        let bytes = try #require(Data(base64Encoded: base64))
+        let text = try json(#""bytes""#, [UInt8(bytes.count * 2)] + bytes)
+        // JSON has the line break escaped.
+        #expect(text == (Double(base64) == nil ? "\"\(base64)\"" : "\"\(base64)\\n\""))
+        #expect(Double(text.replacing("\"", with: "")) == nil)
     }
 
     private static let scaledDecimal = #"""

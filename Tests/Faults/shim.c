@@ -40,7 +40,8 @@ enum manner { KILL, LOSE_ALL, LOSE_SOME, GARBLE_SOME, STOP };
 enum mode { NO_FAULT, FAIL, SHORT_WRITE };
 enum operation { WRITE = 1, SYNC = 2, TRUNCATE = 4, OPEN = 8, READ = 16 };
 enum file { NO_FILE, STORE, LOG, INDEX };
-enum bug { NO_BUG, OFFSETS_AHEAD, POSITION_LOST, DEAD_LETTER_LOST, HISTORY_LOST, LEAK };
+enum bug { NO_BUG, OFFSETS_AHEAD, POSITION_LOST, DEAD_LETTER_LOST, HISTORY_LOST, LEAK, BINDING_LOST };
+enum library { NO_LIBRARY, SQLITE, KAFKA, POSTGRES, JQ, SIMDJSON, LIBRARIES };
 
 /* Mirrored by harness/shim.py. */
 struct control {
@@ -55,6 +56,9 @@ struct control {
     uint64_t fired;           /* steps that fired */
     uint64_t failed;          /* operations that were made to fail */
     uint64_t counts[32];      /* how often each step was reached */
+    /* Allocations of one library fail; a process has to find the library named when it starts. */
+    int64_t library, first, denials; /* from which number on, counted from 1, and how many; 0: all are only counted */
+    int64_t allocations, denied;
 };
 
 static struct control none, *control = &none;
@@ -144,6 +148,8 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, co
     return real_pthread_cond_timedwait(condition, mutex, &shifted);
 }
 
+static int hook_allocations(struct dl_phdr_info *info, size_t size, void *data);
+
 __attribute__((constructor)) static void begin(void) {
     load_open64(); load_close(); load_pwrite64(); load_pread64(); load_fdatasync(); load_fsync();
     load_ftruncate64(); load_unlink(); load_connect();
@@ -159,6 +165,7 @@ __attribute__((constructor)) static void begin(void) {
     if (name) snprintf(store, sizeof store, "%s", name);
     const char *ports = getenv("FAULT_REDIRECT");
     if (ports) sscanf(ports, "%d:%d", &redirect_from, &redirect_to);
+    if (control->library) dl_iterate_phdr(hook_allocations, NULL);
 }
 
 static enum file kind_of_path(const char *path) {
@@ -531,4 +538,123 @@ int sqlite3_step(void *statement) {
     int result = real(statement);
     if (is_cursor) reach(CURSOR_AFTER_SAVE);
     return result;
+}
+
+/* --- memory: one library's allocations, by its own table of imports; Swift's runtime ends where one of its own fails --- */
+
+static const char *const library_names[LIBRARIES] = {
+    [SQLITE] = "libsqlite3.so", [KAFKA] = "librdkafka.so", [POSTGRES] = "libpq.so", [JQ] = "libjq.so",
+    [SIMDJSON] = "libsimdjson.so"};
+
+static __thread int is_binding;
+
+static int is_denied(void) {
+    if (control->bug == BINDING_LOST && !is_binding) return 0;
+    int64_t number = __atomic_add_fetch(&control->allocations, 1, __ATOMIC_SEQ_CST);
+    if (number < control->first || number - control->first >= control->denials) return 0;
+    __atomic_add_fetch(&control->denied, 1, __ATOMIC_SEQ_CST);
+    errno = ENOMEM;
+    return 1;
+}
+
+/* The planted bug: a text for which there was no memory counts as bound. */
+int sqlite3_bind_text(void *statement, int position, const char *text, int size, void (*destroy)(void *)) {
+    typedef int (*bind)(void *, int, const char *, int, void (*)(void *));
+    NEXT(bind, "sqlite3_bind_text");
+    if (control->bug != BINDING_LOST) return real(statement, position, text, size, destroy);
+    is_binding = 1;
+    int result = real(statement, position, text, size, destroy);
+    is_binding = 0;
+    return result == 7 ? 0 : result;
+}
+
+static void *hooked_malloc(size_t size) { return is_denied() ? NULL : malloc(size); }
+static void *hooked_calloc(size_t count, size_t size) { return is_denied() ? NULL : calloc(count, size); }
+static void *hooked_realloc(void *old, size_t size) { return is_denied() ? NULL : realloc(old, size); }
+static char *hooked_strdup(const char *text) { return is_denied() ? NULL : strdup(text); }
+static char *hooked_strndup(const char *text, size_t size) { return is_denied() ? NULL : strndup(text, size); }
+
+static int hooked_posix_memalign(void **result, size_t alignment, size_t size) {
+    return is_denied() ? ENOMEM : posix_memalign(result, alignment, size);
+}
+
+/* C++: new (std::nothrow) T, and new (std::nothrow) T[n]. */
+static void *hooked_new(size_t size, const void *nothrow) {
+    typedef void *(*allocate)(size_t, const void *);
+    NEXT(allocate, "_ZnwmRKSt9nothrow_t");
+    return is_denied() ? NULL : real(size, nothrow);
+}
+
+static void *hooked_new_array(size_t size, const void *nothrow) {
+    typedef void *(*allocate)(size_t, const void *);
+    NEXT(allocate, "_ZnamRKSt9nothrow_t");
+    return is_denied() ? NULL : real(size, nothrow);
+}
+
+static const struct { const char *name; void *hook; } hooks[] = {
+    {"malloc", (void *)hooked_malloc}, {"calloc", (void *)hooked_calloc}, {"realloc", (void *)hooked_realloc},
+    {"strdup", (void *)hooked_strdup}, {"strndup", (void *)hooked_strndup},
+    {"posix_memalign", (void *)hooked_posix_memalign},
+    {"_ZnwmRKSt9nothrow_t", (void *)hooked_new}, {"_ZnamRKSt9nothrow_t", (void *)hooked_new_array}};
+
+static void hook_import(ElfW(Addr) *slot, const char *name, int is_program) {
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        if (strcmp(name, hooks[i].name) || (is_program && name[0] != '_')) continue;
+        uintptr_t page = (uintptr_t)slot & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+        if (mprotect((void *)page, (uintptr_t)(slot + 1) - page, PROT_READ | PROT_WRITE)) _exit(98);
+        *slot = (ElfW(Addr))hooks[i].hook;
+    }
+}
+
+/* simdjson's header puts a part of the library into the program itself, which alone uses the operators there. */
+static int hook_allocations(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size; (void)data;
+    const char *file = strrchr(info->dlpi_name, '/');
+    file = file ? file + 1 : info->dlpi_name;
+    int is_program = !*file;
+    const char *wanted = library_names[control->library];
+    if (is_program ? control->library != SIMDJSON : strncmp(file, wanted, strlen(wanted))) return 0;
+    const ElfW(Sym) *symbols = NULL;
+    const char *texts = NULL;
+    const ElfW(Rela) *tables[2] = {NULL, NULL};
+    size_t sizes[2] = {0, 0};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+        const ElfW(Dyn) *each = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        for (; each->d_tag != DT_NULL; each++) {
+            if (each->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)each->d_un.d_ptr;
+            if (each->d_tag == DT_STRTAB) texts = (const char *)each->d_un.d_ptr;
+            if (each->d_tag == DT_RELA) tables[0] = (const ElfW(Rela) *)each->d_un.d_ptr;
+            if (each->d_tag == DT_RELASZ) sizes[0] = each->d_un.d_val;
+            if (each->d_tag == DT_JMPREL) tables[1] = (const ElfW(Rela) *)each->d_un.d_ptr;
+            if (each->d_tag == DT_PLTRELSZ) sizes[1] = each->d_un.d_val;
+        }
+    }
+    for (int table = 0; table < 2 && symbols && texts; table++) {
+        for (size_t i = 0; i < sizes[table] / sizeof(ElfW(Rela)); i++) {
+            const ElfW(Rela) *each = &tables[table][i];
+            size_t symbol = ELF64_R_SYM(each->r_info);
+            if (!symbol || symbols[symbol].st_shndx != SHN_UNDEF) continue;
+            hook_import((ElfW(Addr) *)(info->dlpi_addr + each->r_offset), texts + symbols[symbol].st_name, is_program);
+        }
+    }
+    return 0;
+}
+
+/* The process that runs jq programs is started without the worker's environment: it gets the shim again. */
+int posix_spawn(pid_t *process, const char *path, const void *actions, const void *attributes, char *const arguments[],
+                char *const environment[]) {
+    typedef int (*spawn)(pid_t *, const char *, const void *, const void *, char *const[], char *const[]);
+    NEXT(spawn, "posix_spawn");
+    char *variables[64], preload[4096], orders[4096];
+    size_t count = 0;
+    if (control->library != JQ || strcmp(path, "/proc/self/exe"))
+        return real(process, path, actions, attributes, arguments, environment);
+    while (environment[count] && count < 60) { variables[count] = environment[count]; count++; }
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", getenv("LD_PRELOAD"));
+    snprintf(orders, sizeof orders, "FAULT_CONTROL=%s", getenv("FAULT_CONTROL"));
+    variables[count++] = preload;
+    variables[count++] = orders;
+    variables[count] = NULL;
+    return real(process, path, actions, attributes, arguments, variables);
 }

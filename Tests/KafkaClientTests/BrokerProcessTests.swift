@@ -22,7 +22,7 @@ import Testing
                 ProducerRecord(
                     topic: "t", partition: 0, key: bytes("k\(number)"), value: bytes("\(number)"),
                     timestampMilliseconds: base + timestamp))
-            try producer.flush(timeoutMilliseconds: 30_000)
+            try producer.flush(timeoutMilliseconds: patientMilliseconds)
         }
         try producer.close()
     }
@@ -169,7 +169,7 @@ import Testing
             for _ in 0..<300 {
                 try producer.enqueue(ProducerRecord(topic: topic, partition: 0, value: bytes(Self.line)))
             }
-            try producer.close(timeoutMilliseconds: 30_000)
+            try producer.close(timeoutMilliseconds: patientMilliseconds)
         }
         try write("plain", "none")
         // All of them, and the whole file: it stays as it is for longer than the broker takes between two.
@@ -224,7 +224,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test(.enabled(if: tansuIsReadable))
+    @Test(.enabled(if: BrokerProcess.tansuIsReadable))
     func `a group survives the restart of its member`() throws {
         let broker = try BrokerProcess(.tansu)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))

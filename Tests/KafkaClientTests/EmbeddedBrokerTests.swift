@@ -33,7 +33,7 @@ import Testing
         try producer.enqueue(ProducerRecord(topic: "t", partition: 0, value: bytes("2")))
         #expect(codeOf { try producer.flush(timeoutMilliseconds: 300) } == .timedOut)
         try broker.setUp()
-        try producer.flush(timeoutMilliseconds: 30_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
         try producer.close()
         let consumer = try broker.consumer(["t"])
         #expect(try consumer.read(2).map(\.value) == ["1", "2"])

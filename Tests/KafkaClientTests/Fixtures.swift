@@ -3,7 +3,6 @@ import Synchronization
 import TestSupport
 
 let cooperativeIsSafe = KafkaLibrary.version >= KafkaLibraryVersion(major: 2, minor: 3, revision: 0)
-let tansuIsReadable = KafkaLibrary.version > KafkaLibraryVersion(major: 2, minor: 0, revision: 2)
 
 func bytes(_ text: String) -> [UInt8] { [UInt8](text.utf8) }
 
@@ -28,7 +27,7 @@ extension EmbeddedBroker {
         for number in first..<first + count {
             try producer.enqueue(ProducerRecord(topic: topic, partition: partition, value: bytes("\(number)")))
         }
-        try producer.close(timeoutMilliseconds: 30_000)
+        try producer.close(timeoutMilliseconds: patientMilliseconds)
     }
 }
 

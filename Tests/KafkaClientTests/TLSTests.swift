@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// TLS in front of a real broker: what works, and how each failure is told.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct TLSTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct TLSTests {
     private let broker: BrokerProcess
     private let certificates: TestCertificates
 

@@ -71,7 +71,7 @@ import Testing
         #expect(ended.status == 0, "\(ended.errors)")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func `a worker that is killed in a request over HTTP goes on with it by its key, and does nothing twice`() throws {
         let letters = 400
         let config = try configuration()
@@ -102,6 +102,15 @@ import Testing
         #expect(Foreign.value(store, "SELECT count(*) \(made)") == letters)
         #expect(Foreign.value(store, "SELECT count(*) FROM _audit") == 1)
         try stop(last)
+    }
+
+    @Test func `a worker whose store was removed writes no more, and says so`() throws {
+        let program = try start(try configuration(), group: "removed")
+        try program.wait(for: "the store") { FileManager.default.fileExists(atPath: store + "-wal") }
+        for suffix in ["", "-wal", "-shm"] { unlink(store + suffix) }
+        let result = try program.wait()
+        #expect(result.status == 69 && result.errors.contains("was removed or exchanged"), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: store))
     }
 
     @Test func `backups go into their folder only, by command and by HTTP, and each is sound`() throws {

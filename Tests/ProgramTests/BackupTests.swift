@@ -46,19 +46,19 @@ import Testing
             ["run", "--set", "topics=\(topic)", "--set", "notifications.topic=", "--set", "http.port=0"] + kafka
             + ["--set", "commit.maxRows=500"] + store(path)
         let worker = try Program(live + ["--set", "kafka.group.id=first"])
-        try worker.wait(for: "the first commits", limitSeconds: 120) { position(path) > 0 }
+        try worker.wait(for: "the first commits") { position(path) > 0 }
         let backup = workspace.path("backup.sqlite")
         let taken = try run(["backup", backup, "--json"] + store(path)).output
         #expect(taken.contains("\"verified\":true") && taken.contains("\"topic\":\"\(topic)\""), "\(taken)")
         let held = position(backup)
         #expect(taken.contains("\"nextOffset\":\(held)}") && held > 0, "\(taken)")
-        try worker.wait(for: "all records", limitSeconds: 120) { position(path) == count }
+        try worker.wait(for: "all records") { position(path) == count }
         // The broker has gone on, and the store is lost.
         try worker.crash()
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        try FileManager.default.copyItem(atPath: backup, toPath: path)
+        _ = try run(["restore", backup] + store(path))
         let restored = try Program(live + ["--set", "kafka.group.id=second"])
-        try restored.wait(for: "all records again", limitSeconds: 120) { position(path) == count }
+        try restored.wait(for: "all records again") { position(path) == count }
         restored.send(SIGTERM)
         #expect(try restored.wait().status == 0)
         let direct = workspace.path("direct.sqlite")
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: A server
 
-    @Test func `a store in PostgreSQL becomes a file, which 'copy --from' brings back`() throws {
+    @Test func `a store in PostgreSQL becomes a file, which 'copy --from' brings into a new schema`() throws {
         let server = try PostgresServer.shared.get()
         let backup = workspace.path("backup.sqlite")
         let (there, back) = (server.newSchema(), server.newSchema())

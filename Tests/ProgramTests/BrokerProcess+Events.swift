@@ -10,7 +10,7 @@ extension BrokerProcess {
         for value in values {
             try producer.enqueue(ProducerRecord(topic: "events", partition: 0, key: nil, value: Array(value.utf8)))
         }
-        try producer.close(timeoutMilliseconds: 30_000)
+        try producer.close(timeoutMilliseconds: patientMilliseconds)
     }
 
     /// Makes the topic, with one partition.

@@ -271,10 +271,22 @@ import Testing
     }
 
     @Test func `shows the demo`() throws {
-        let result = try Program(["demo", "--seconds", "3", "--rate", "200", "--seed", "7"]).wait(limitSeconds: 90)
+        let result = try Program(["demo", "--seconds", "3", "--rate", "200", "--seed", "7"]).wait()
         #expect(result.status == 0, "\(result.output)\n\(result.errors)")
         #expect(result.output.contains("0 unexplained"))
         #expect(result.output.contains("Verification   sound"))
+    }
+
+    @Test func `the demo writes into no folder that others could have made`() throws {
+        let parent = workspace.path("tmp")
+        let foreign = parent + "/ingest-worker-demo"
+        try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
+        let demo = try Program(["demo", "--seconds", "1"], environment: ["TMPDIR": parent])
+        #expect(try demo.wait().status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: foreign).isEmpty)
+        let made = try FileManager.default.contentsOfDirectory(atPath: parent).filter { $0 != "ingest-worker-demo" }
+        #expect(made.count == 1)
+        #expect(try Foreign.run("stat", ["-c", "%a", "\(parent)/\(made.first ?? "")"]) == "700\n")
     }
 
     @Test func `a demo that is interrupted says so, and is no failure`() throws {

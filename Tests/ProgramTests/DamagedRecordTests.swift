@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Records whose bytes are damaged between a real broker and the program, as librdkafka itself finds them.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DamagedRecordTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct DamagedRecordTests {
     private let broker: BrokerProcess
     private let damaging: DamagingFront
     private let workspace: Workspace
@@ -30,7 +30,7 @@ import Testing
             #"{"specversion":"1.0","id":"\#(number)","source":"/t","type":"message.upserted","#
             + #""data":{"id":"m\#(number)","chat":"c\#(partition)","body":"true-text-\#(number)"}}"#
         try producer.enqueue(ProducerRecord(topic: topic, partition: partition, value: [UInt8](value.utf8)))
-        try producer.flush(timeoutMilliseconds: 10_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
     }
 
     private func arguments(_ servers: String, group: String = "g") -> [String] {

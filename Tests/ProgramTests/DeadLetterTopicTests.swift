@@ -32,14 +32,14 @@ import Testing
     private func send(_ records: [ProducerRecord]) throws {
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
         for record in records { try producer.enqueue(record) }
-        try producer.close(timeoutMilliseconds: 30_000)
+        try producer.close(timeoutMilliseconds: patientMilliseconds)
     }
 
     private func value(_ sql: String) -> String { (try? Foreign.sqlite(store, sql)) ?? "" }
 
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
-        let ended = try program.wait(limitSeconds: 30)
+        let ended = try program.wait()
         #expect(ended.status == 0, "\(ended.errors)")
     }
 
@@ -128,7 +128,7 @@ import Testing
             ProducerRecord(topic: "events", partition: 0, value: Array("{".utf8)),
         ])
         let program = try start(group: "one", ["errors.tolerance=none"])
-        let ended = try program.wait(limitSeconds: 60)
+        let ended = try program.wait()
         #expect(ended.status == 65)
         #expect(ended.errors.contains("events/0 offset 1"))
         #expect(value("SELECT count(*) FROM _dead_letter") == "0")

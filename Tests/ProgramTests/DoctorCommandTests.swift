@@ -3,6 +3,8 @@ import KafkaClient
 import TestSupport
 import Testing
 
+@testable import Operations
+
 /// `doctor` and `check` examine the same, and `doctor` goes on.
 @Suite(.serialized) struct DoctorCommandTests {
     private struct Report: Decodable {
@@ -34,7 +36,7 @@ import Testing
     }
 
     private func run(_ command: [String], _ settings: [String] = []) throws -> Program.Result {
-        try Program.run(command + (["store.path=\(store)", "http.port=1"] + settings).flatMap { ["--set", $0] })
+        try Program.run(command + (["store.path=\(store)", "http.port=0"] + settings).flatMap { ["--set", $0] })
     }
 
     private func report(_ result: Program.Result) throws -> Report {
@@ -47,8 +49,8 @@ import Testing
         let names = result.output.split(separator: "\n").map { String($0.prefix { $0 != " " }) }
         #expect(
             names == [
-                "configuration", "model", "routes", "store", "broker", "worker", "contents", "topics", "group", "clock",
-                "certificates", "disk", "permissions", "limits", "versions", "0",
+                "configuration", "model", "routes", "store", "permissions", "disk", "broker", "worker", "contents",
+                "purges", "port", "topics", "positions", "group", "clock", "certificates", "limits", "versions", "0",
             ])
         #expect(result.output.contains("broker         not asked"))
         #expect(result.output.contains("will be made"))
@@ -70,7 +72,7 @@ import Testing
         try #require(try run(["replay", "samples/chat-events.jsonl", "--allow-dead-letters"]).status == 0)
         let sound = try report(run(["doctor", "--offline", "--json"]))
         #expect(sound.ok && sound["contents"]?.message.hasPrefix("sound, by 17 checks") == true)
-        #expect(sound["worker"]?.message == "no worker runs: nobody answers at http://127.0.0.1:1")
+        #expect(sound["worker"]?.message == "no worker runs: nobody answers at http://127.0.0.1:0")
         _ = try Foreign.sqlite(store, "UPDATE Message SET seq = -1", writing: true)
         let broken = try report(run(["doctor", "--offline", "--json"]))
         #expect(broken["contents"]?.state == "warning")
@@ -110,12 +112,12 @@ import Testing
         #expect(
             taken.message.contains("1 member: billing at 127.0.0.1 with events/0, events/1. Not of this configuration"),
             "\(taken.message)")
-        try stranger.close(timeoutMilliseconds: 5000)
+        try stranger.close(timeoutMilliseconds: patientMilliseconds)
         #expect(sound["clock"]?.state == "ok")
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
         let future = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
         _ = try await producer.send(topic: "events", partition: 1, value: [1], timestampMilliseconds: future)
-        try producer.close(timeoutMilliseconds: 10_000)
+        try producer.close(timeoutMilliseconds: patientMilliseconds)
         #expect(try report(run(["doctor", "--json"], settings))["clock"]?.state == "warning")
     }
 
@@ -123,7 +125,8 @@ import Testing
         let result = try run(["check", "--offline", "--json", "--settings"])
         #expect(result.status == 0, "\(result.errors)")
         let report = try report(result)
-        #expect(report.ok && report.findings.map(\.name) == ["model", "routes", "store", "broker"])
+        let names = ["model", "routes", "store", "permissions", "disk", "broker"]
+        #expect(report.ok && report.findings.map(\.name) == names)
         let path = try #require(report.settings?.first { $0.key == "store.path" })
         #expect(path.value == store && path.origin == "--set store.path")
         let refused = try run(["check", "--offline", "--json"], ["model=none.yaml"])

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `the documented exit codes are those that the program has`() throws {
-        let status = try Self.text("Sources/ingest-worker/ExitStatus.swift")
+        let status = try Self.text("Sources/ingest-worker/CommandLine/ExitStatus.swift")
         let names = status.matches(of: /static let (\w+): Int32 = (\d+)/)
         let codes = Set(names.compactMap { Int($0.2) })
         #expect(try Self.documented() == codes.union([0]))
@@ -32,8 +32,8 @@ import Testing
     }
 
     @Test func `each code of the store ends the program with the documented exit code`() throws {
-        let status = try Self.text("Sources/ingest-worker/ExitStatus.swift")
-        let codes = try Self.text("Sources/GraphCore/Store/StoreError.swift").matches(of: /case (\w+) = "([^"]+)"/)
+        let status = try Self.text("Sources/ingest-worker/CommandLine/ExitStatus.swift")
+        let codes = try Self.text("Sources/GraphCore/Errors/StoreError.swift").matches(of: /case (\w+) = "([^"]+)"/)
         let chosen = try #require(status.split(separator: "func storeCode(").last?.split(separator: "\n    }\n").first)
         var exits: [String: String] = [:]
         for line in chosen.matches(of: /case ([^:]+): (\w+)/) {

@@ -54,7 +54,7 @@ import Testing
 
     @Test(arguments: [
         ["history", "purge"], ["history", "cursors", "put", "feed", "0"], ["dead-letters", "drop", "--all"],
-        ["dead-letters", "retry"], ["conflicts", "drop", "--through", "1"],
+        ["dead-letters", "retry"], ["conflicts", "drop", "--through", "1"], ["history", "confirm"],
     ])
     func `a command at a mistyped path fails, and makes no store there`(_ command: [String]) throws {
         let none = workspace.path("none.sqlite")
@@ -114,6 +114,31 @@ import Testing
         #expect(try history("cursors", "put", "feed", "\(last)").status == 0)
         let again = try history("purge", "--before", "\(last)", "--pass-cursors")
         #expect(again.status == 0 && !again.output.contains("feed"), "\(again.output)")
+    }
+
+    /// Without a worker; a state as a worker leaves it whose clock went from one day to another.
+    @Test func `held purges are shown with times, counts and remedy, and an operator confirms them`() throws {
+        #expect(try history("confirm").output == "No purge is held\n")
+        let state = "token=3 hour=0 commit=9 from=1767225600000000 to=1769904000000000 due.history=3 due.audit=1"
+        _ = try Foreign.sqlite(store, "INSERT INTO _metadata VALUES ('purges', '\(state)')", writing: true)
+        let reason =
+            "between two commits the clock went from 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z; "
+            + "by the clock 3 transactions, 1 audit entry are too old"
+        for command in [["status"], ["doctor", "--offline"]] {
+            let shown = try Program.run(command + ["--set", "store.path=\(store)", "--set", "http.port=1"])
+            #expect(shown.output.contains("purges by age are held: \(reason). Compare the"), "\(shown.output)")
+            #expect(shown.output.contains("ingest-worker history confirm"), "\(shown.output)")
+        }
+        // A purge by hand is not held.
+        #expect(try history("purge", "--before", "2").status == 0)
+        let confirmed = try history("confirm")
+        #expect(confirmed.status == 0 && confirmed.output == "Purges by age go on: \(reason)\n", "\(confirmed)")
+        #expect(try history("confirm").output == "No purge is held\n")
+        let status = try Program.run(["status", "--set", "store.path=\(store)", "--set", "http.port=1"])
+        #expect(!status.output.contains("held"), "\(status.output)")
+        let audit = try Program.run(["audit", "--set", "store.path=\(store)"]).output
+        #expect(audit.contains("history.confirm"), "\(audit)")
+        #expect(audit.contains(#""history":3,"tombstones":0,"audit":1"#), "\(audit)")
     }
 
     @Test func `a cursor that is removed holds nothing`() throws {

@@ -43,6 +43,36 @@ import Testing
         #expect(sample.status == 0 && sample.output.contains("took 40 records"), "\(sample.errors)")
     }
 
+    @Test(arguments: ["sep=;\nid;name\n1;Ada\n2;Ben\n", "id,name\r1,Ada\r2,Ben"])
+    func `a spreadsheet's first line and its line ends are understood`(text: String) throws {
+        let file = try workspace.write(text, to: "people.csv")
+        #expect(try `import`([file]).contains("2 events, 0 dead letters"))
+        #expect(try query("SELECT group_concat(name) FROM People") == "Ada,Ben")
+    }
+
+    @Test(arguments: [1_998, 2_100]) func `a table of more columns than the store has is refused`(count: Int) throws {
+        let names = (["id"] + (0..<count).map { "c\($0)" }).joined(separator: ",")
+        let values = Array(repeating: "x", count: count).joined(separator: ",")
+        let file = try workspace.write("\(names)\n1,\(values)\n", to: "wide.csv")
+        let made = try Program.run(["init", file, "--folder", folder])
+        #expect(made.status == 78 && made.errors.contains("at most"), "\(made.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder + "/model.yaml"))
+    }
+
+    @Test func `what a storage cannot carry is said by each check`() throws {
+        let attributes = (0..<1_700).map { "      c\($0): { type: string, optional: true }\n" }.joined()
+        let model = try workspace.write(
+            "model: m\nversion: 1\nentities:\n  A:\n    identity: id\n    attributes:\n      id: { type: string }\n"
+                + attributes, to: "model.yaml")
+        let server = ["--set", "store.url=postgres://nowhere.invalid/x", "--set", "model=\(model)"]
+        let commands = [["model", "check"], ["model", "check", model], ["check", "--offline"]]
+        for command in commands {
+            let refused = try Program.run(command + server)
+            #expect(refused.status == 78 && refused.errors.contains("PostgreSQL has at most 1598"), "\(refused.errors)")
+            #expect(try Program.run(command + ["--set", "model=\(model)"]).status == 0)
+        }
+    }
+
     @Test func `tables refer to each other`() throws {
         let machines = try workspace.write("code,name\nA,Digger\nB,Truck\nC,Crane\n", to: "machines.csv")
         let orders = try workspace.write(
@@ -128,7 +158,7 @@ import Testing
         for value in [[0, 0, 0, 1, 44, 2, 0x6D, 0x31], Array(#"{"id":"o1","name":"N"}"#.utf8)] as [[UInt8]] {
             try producer.enqueue(ProducerRecord(topic: "mixed", partition: 0, value: value))
         }
-        try producer.flush(timeoutMilliseconds: 10_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
         let made = try Program.run([
             "init", "--topic", "mixed", "--folder", folder, "--set",
             "kafka.bootstrap.servers=\(broker.bootstrapServers)",
@@ -146,7 +176,7 @@ import Testing
             try producer.enqueue(
                 ProducerRecord(topic: "states", partition: 0, key: [UInt8]("s\(number)".utf8), value: value))
         }
-        try producer.flush(timeoutMilliseconds: 10_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
         let made = try Program.run([
             "init", "--topic", "states", "--sample-records", "3", "--folder", folder, "--set",
             "kafka.bootstrap.servers=\(broker.bootstrapServers)",
@@ -168,9 +198,10 @@ import Testing
                 ProducerRecord(topic: "shop.orders", partition: Int32(number % 2), value: [UInt8](value.utf8)))
         }
         try producer.enqueue(ProducerRecord(topic: "shop.orders", partition: 0, value: [UInt8]("no JSON".utf8)))
-        try producer.flush(timeoutMilliseconds: 10_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
         let server = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
         let made = try Program.run(["init", "--topic", "shop.orders", "--folder", folder] + server)
+        #expect(try Foreign.run("stat", ["-c", "%a", folder + "/shop-orders.jsonl"]) == "600\n")
         #expect(made.status == 0, "\(made.errors)")
         #expect(
             made.output.contains("copied 20 records of shop.orders")
@@ -208,9 +239,9 @@ import Testing
             try producer.enqueue(
                 ProducerRecord(topic: "states", partition: 0, key: key, value: number == 2 ? nil : value))
         }
-        try producer.flush(timeoutMilliseconds: 10_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
         for (topic, count) in [("readings", "4"), ("states", "2")] {
-            let arguments = ["--force", "--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+            let arguments = ["--force", "--keep-last", "--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
             let made = try Program.run(["init", "--topic", topic, "--folder", workspace.path(topic)] + arguments)
             #expect(made.status == 0, "\(made.output)\(made.errors)")
             #expect(made.output.contains("4 events, 0 dead letters"), "\(made.output)")

@@ -69,7 +69,7 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func `a worker that is killed in a purge goes on with it by its key, and counts each transaction once`() throws {
         let count = 300_000
         let first = value("SELECT max(token) FROM _history_transaction")
@@ -99,7 +99,7 @@ import Testing
         try stop(last)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func `a worker that is killed in a backup leaves none, and the key makes one`() throws {
         _ = try Foreign.sqlite(
             store,
@@ -128,7 +128,7 @@ import Testing
         try stop(last)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func `a repair that is killed is in the audit, and the next one mends the rest`() throws {
         let count = 60_000
         _ = try Foreign.sqlite(

@@ -28,6 +28,12 @@ import Testing
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
         let refused = try run(["replay", workspace.path("shop.jsonl")] + settings(models[1], store))
         #expect(refused.status == 78 && refused.errors.contains("ingest-worker migrate"))
+        for command in ["verify", "run", "status", "fetch Line", "backup \(workspace.path("b.sqlite"))"] {
+            let words = command.split(separator: " ").map(String.init)
+            let result = try run(words + settings(models[1], store) + ["--set", "http.enabled=false"])
+            let difference = ": Purchase: entity renamed: Order → Purchase; "
+            #expect(result.status == 78 && result.errors.contains(difference), "\(command): \(result.errors)")
+        }
         let plan = try run(["migrate", "--dry-run"] + settings(models[1], store))
         #expect(plan.status == 0, "\(plan.errors)")
         #expect(plan.output.hasPrefix("shop 1 → shop 2: 8 rows, inPlace\n"))
@@ -71,7 +77,7 @@ import Testing
             #expect(try run(["verify", "--dump"] + settings(models[0], store)).output == before)
         }
         try expectRefusal([], models[2], 65, "migration.rows", "Line.priority cannot hold", "6 rows", "Correct them")
-        try expectRefusal(["--dry-run"], models[2], 65, "against it:", "--mapping")
+        try expectRefusal(["--dry-run"], models[2], 65, "problems:", "--mapping")
         let wrong = try workspace.write("entities:\n  Line:\n    priority: shout(priority)\n", to: "map.yaml")
         try expectRefusal(["--mapping", wrong], models[2], 78, "map.yaml:3", "'shout' is no function")
         try expectRefusal(["--mapping", workspace.path("none.yaml")], models[2], 78, "cannot be read")

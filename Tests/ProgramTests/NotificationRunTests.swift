@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Notifications in Kafka transactions from a worker that is killed again and again, against a real broker process.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct NotificationRunTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct NotificationRunTests {
     private let broker: BrokerProcess
     private let workspace: Workspace
     private let topic = "events-\(UUID().uuidString.prefix(8))"
@@ -70,7 +70,7 @@ import Testing
             let program = try start("life-\(round)", granularity: granularity)
             let target = min(count, position() + 1 + random.number(below: count / 5))
             // Two kills while it reads, and two while it notifies what it has read.
-            try wait(for: "a part", limitSeconds: 60, everyMilliseconds: 5) {
+            try wait(for: "a part", everyMilliseconds: 5) {
                 !program.isRunning || (round % 2 == 1 ? position() >= target : position() == count && cursor() > 0)
             }
             try #require(program.isRunning, "\(program.errors)")
@@ -81,7 +81,7 @@ import Testing
         #expect(interrupted > 0, "no kill came before the end")
         let program = try start("last", granularity: granularity)
         // Where nothing is left to do it is asked to end only once it runs.
-        try wait(for: "the end of the notifications", limitSeconds: 120, everyMilliseconds: 50) {
+        try wait(for: "the end of the notifications", everyMilliseconds: 50) {
             try position() == count && cursor() == lastToken() && program.get("/readyz")?.status == 200
         }
         program.send(SIGTERM)

@@ -108,4 +108,48 @@ import Testing
         #expect(try !log("critical").contains("record kept as a dead letter"))
         #expect(try Program.run(["--version"]).output.contains(/^\d+\.\d+/))
     }
+
+    @Test func `times may be ages, in each option that takes a time`() throws {
+        for conditions in [["--since", "1h"], ["--since", "30m"], ["--since", "2d"], ["--before", "0s"]] {
+            #expect(try letters("list", conditions).count == 2, "\(conditions)")
+        }
+        for conditions in [["--before", "1h"], ["--since", "0s"]] {
+            #expect(try letters("list", conditions).isEmpty, "\(conditions)")
+        }
+        #expect(try lines("history", "--count", "--since", "1h") == lines("history", "--count"))
+        #expect(try lines("history", "--count", "--since", "0s") == ["0"])
+        let topic = ["replay", "--topic", "chat-events", "--from-timestamp"]
+        for arguments in [
+            topic + ["1x"], ["history", "--since", "1x"], ["dead-letters", "summary", "--before", "1x"],
+        ] {
+            let refused = try Program.run(arguments + settings)
+            #expect(
+                refused.status == 64 && refused.errors.contains("or an age such as 30m, 1h or 2d"), "\(refused.errors)")
+        }
+    }
+
+    @Test func `INGEST_CONFIG stands for --config in commands`() throws {
+        let author = try workspace.write("author: variable\n", to: "named.yaml")
+        let environment = ["INGEST_CONFIG": author]
+        let checked = try Program.run(["check", "--offline", "--settings"] + settings, environment: environment)
+        #expect(checked.output.contains("author = variable  # \(author):1:"), "\(checked.output)\(checked.errors)")
+        let none = try Program.run(["verify"] + settings, environment: ["INGEST_CONFIG": workspace.path("none.yaml")])
+        #expect(none.status == 78 && none.errors.contains("none.yaml"), "\(none.errors)")
+    }
+
+    @Test func `the code of dead letters may be the name of a rule`() throws {
+        #expect(try letters("list", ["--code", "validation.pattern"]).isEmpty)
+        let model =
+            "entities:\n  E: { identity: id, attributes: { id: { type: string }, n: { type: string, pattern: '^a' } } }\n"
+        let path = try workspace.write(model, to: "pattern.yaml")
+        let event = #"{"specversion":"1.0","type":"e.created","data":{"id":"1","n":"b"}}"#
+        let file = try workspace.write(event + "\n", to: "pattern.jsonl")
+        let store = ["--set", "model=\(path)", "--set", "store.path=\(workspace.path("pattern.sqlite"))"]
+        #expect(try Program.run(["replay", file] + store).status == 65)
+        for code in ["validation.pattern", "validation.1680"] {
+            let listed = try Program.run(["dead-letters", "list", "--code", code] + store)
+            #expect(listed.output.contains("(1680, validation.pattern)"), "\(listed.output)\(listed.errors)")
+        }
+        #expect(try Program.run(["dead-letters", "list", "--code", "validation.min"] + store).output.isEmpty)
+    }
 }

@@ -38,6 +38,9 @@ import Testing
             .replacing(/process [0-9]+/, with: "process").replacing(/[0-9-]+T[0-9:.]+Z/, with: "TIME")
             .replacing(/[0-9]+ records\/s|"seconds":[0-9.]+,"recordsPerSecond":[0-9]+/, with: "SPEED")
             .replacing(/\b[0-9]+ (s|min) (ago|old)\b/, with: "AGE")
+            // A server's folder and disk are its own.
+            .replacing(/(?m)^(permissions|disk) .*$/, with: "")
+            .replacing(/\{"name":"(permissions|disk)"[^}]*\},/, with: "")
     }
 
     /// Carries commands out on both stores, one after the other, and compares their answers.
@@ -102,7 +105,7 @@ import Testing
                 "dead-letters retry", "dead-letters drop 1", "dead-letters drop --code decode.type",
                 "replay \(more) --log-level error", "replay \(more) --restart --json --log-level error",
                 "history purge --before 2", "history purge --before 2 --pass-cursors", "history cursors remove reader",
-                "history", "verify --repair", "verify --dump", "audit",
+                "history", "history confirm", "verify --repair", "verify --dump", "audit",
             ], Self.chat)
     }
 

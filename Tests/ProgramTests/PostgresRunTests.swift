@@ -67,7 +67,7 @@ import Testing
         let environment = ["INGEST_STORE_PATH": workspace.path("socket/none.sqlite")]
         let program = try Program(["run"] + all, environment: environment)
         for round in 1...4 {
-            try program.wait(for: "a part", limitSeconds: 120) { position() > round * 2_000 }
+            try program.wait(for: "a part") { position() > round * 2_000 }
             if round % 2 == 0 {
                 try server.crash()
             } else {
@@ -75,7 +75,7 @@ import Testing
                     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'ingest'")
             }
         }
-        try program.wait(for: "the end of the topic", limitSeconds: 120) { position() == 12_000 }
+        try program.wait(for: "the end of the topic") { position() == 12_000 }
         let put = try Program.run(["history", "cursors", "put", "reader", "1"] + all, environment: environment)
         #expect(put.status == 0, "\(put.errors)")
         program.send(SIGTERM)
@@ -129,7 +129,7 @@ import Testing
         let start = try Program(
             ["replay", file, "--set", "store.path=\(path)", "--set", "chunk.maxBacklogOperations=1"])
         let position = "SELECT coalesce(max(nextOffset), 0) FROM _position"
-        try start.wait(for: "a part", limitSeconds: 60) {
+        try start.wait(for: "a part") {
             (try? Foreign.sqlite(path, position)).flatMap { Int($0) } ?? 0 > 4_000
         }
         try start.crash()

@@ -28,11 +28,14 @@ final class Program: @unchecked Sendable {
         .deletingLastPathComponent()
 
     /// Starts the program in the package's folder.
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    ///
+    /// - Parameter launcher: a program that starts it, with its arguments.
+    init(_ arguments: [String], environment: [String: String] = [:], launcher: [String] = []) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        process.executableURL = Self.url
-        process.arguments = arguments
+        let command = launcher + [Self.url.path] + arguments
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = Self.root
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("INGEST_") }
         process.environment = inherited.merging(environment) { _, new in new }
@@ -59,12 +62,10 @@ final class Program: @unchecked Sendable {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for the end; a program that does not end in time is killed and its test fails.
-    func wait(limitSeconds: Double = 60) throws -> Result {
+    /// Waits for the end; a program that hangs is killed and its test fails.
+    func wait() throws -> Result {
         do {
-            try TestSupport.wait(for: "the program's end: \(process.arguments ?? [])", limitSeconds: limitSeconds) {
-                !process.isRunning
-            }
+            try TestSupport.wait(for: "the program's end: \(process.arguments ?? [])") { !process.isRunning }
         } catch {
             send(SIGKILL)
             throw BrokerProcess.Failure(description: "\(error)\n\(output)\n\(errors)")
@@ -73,10 +74,14 @@ final class Program: @unchecked Sendable {
     }
 
     /// Waits until something holds; a program that ends before fails its test.
-    func wait(for what: String, limitSeconds: Double = 90, until condition: () throws -> Bool) throws {
+    ///
+    /// - Parameter progress: a value that changes with each progress.
+    func wait(
+        for what: String, progress: () throws -> AnyHashable? = { nil }, until condition: () throws -> Bool
+    ) throws {
         do {
             var holds = false
-            try TestSupport.wait(for: what, limitSeconds: limitSeconds, everyMilliseconds: 50) {
+            try TestSupport.wait(for: what, progress: progress, everyMilliseconds: 50) {
                 holds = try condition()
                 return holds || !isRunning
             }
@@ -111,7 +116,7 @@ final class Program: @unchecked Sendable {
                 request = json.loads(sys.argv[1])
                 body = request["body"].encode() if "body" in request else None
                 ask = urllib.request.Request(request["url"], data=body, headers=request["headers"])
-                try: answer = urllib.request.urlopen(ask, timeout=60)
+                try: answer = urllib.request.urlopen(ask, timeout=3600)
                 except urllib.error.HTTPError as error: answer = error
                 except Exception: sys.exit()
                 print(answer.code); print(answer.read().decode())
@@ -135,8 +140,10 @@ final class Program: @unchecked Sendable {
     }
 
     /// Runs the program to its end.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
-        try Program(arguments, environment: environment).wait()
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], launcher: [String] = []
+    ) throws -> Result {
+        try Program(arguments, environment: environment, launcher: launcher).wait()
     }
 
     /// The contents of the store that the arguments name.

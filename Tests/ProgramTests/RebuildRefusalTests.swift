@@ -45,14 +45,18 @@ import Testing
             rebuild.errors.contains("caught up, and waiting for the old store")
         }
         let second = try bench.rebuild().wait()
-        #expect(second.status == 69 && second.errors.contains("Another process rebuilds the store"), "\(second.errors)")
+        #expect(
+            second.status == 69 && second.errors.contains("Another process rebuilds or restores the store"),
+            "\(second.errors)")
         // Somebody puts another store there while the worker still has the old one open.
         let other = bench.workspace.path("other.sqlite")
         try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments(other)).status == 0)
         for suffix in ["-wal", "-shm"] { unlink(store + suffix) }
         try #require(rename(other, store) == 0)
         let now = bench.identity(store)
-        try bench.stop(live)
+        // The worker sees it too, and writes neither of them any more.
+        let replaced = try live.wait()
+        #expect(replaced.status == 69 && replaced.errors.contains("exchanged under this process"), "\(replaced.errors)")
         let ended = try rebuild.wait()
         #expect(ended.status == 78 && ended.errors.contains("was exchanged meanwhile"), "\(ended.errors)")
         #expect(bench.identity(store) == now && exists(".rebuild") && !exists(".swap") && !exists(".before-rebuild"))

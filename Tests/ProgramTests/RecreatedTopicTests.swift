@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Topics that are replaced under a running worker and filled beyond its position, with a real broker process.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RecreatedTopicTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RecreatedTopicTests {
     private let workspace: Workspace
     private let topic = "events-\(UUID().uuidString.prefix(8))"
 
@@ -88,7 +88,7 @@ import Testing
         try make(broker)
         try fill(broker, 0..<50)
         let program = try start(broker)
-        try wait(for: "the records", limitSeconds: 60) { count() == 50 }
+        try wait(for: "the records") { count() == 50 }
         try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers]).deleteTopic(topic)
         try wait(for: "the missing topic in health") {
             try program.get("/readyz")?.body.contains("\(topic) halted: the broker does not know the topic") == true
@@ -105,7 +105,7 @@ import Testing
         try make(first)
         try fill(first, 0..<50)
         let program = try start(first, partitions: partitions)
-        try wait(for: "the records", limitSeconds: 60) { count() == 50 }
+        try wait(for: "the records") { count() == 50 }
         first.stop()
         try wait(for: "the loss of readiness") { try program.get("/readyz")?.status == 503 }
         let second = try BrokerProcess(.noida, port: first.port)

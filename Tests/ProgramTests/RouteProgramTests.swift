@@ -31,6 +31,20 @@ import Testing
         #expect(result.errors.contains("\(path):11:1: ") && result.errors.contains("'input'"), "\(result.errors)")
     }
 
+    @Test func `check warns of a program that reads an offset with strptime`() throws {
+        func check(_ format: String) throws -> Program.Result {
+            let program =
+                #"{type: "message.upserted", data: {id: .id, at: (.at | strptime("\#(format)") | mktime)}}"#
+            return try Program.run(["check", "--offline", "--config", try configuration(program)])
+        }
+        let lost = try check("%Y-%m-%dT%H:%M:%S%z")
+        #expect(lost.status == 0, "\(lost.errors)")
+        #expect((lost.output + lost.errors).contains("reads an offset with strptime, which jq 1.6 forgets"))
+        #expect((lost.output + lost.errors).contains("state its form in 'types'"))
+        let kept = try check("%Y-%m-%dT%H:%M:%SZ")
+        #expect(kept.status == 0 && !(kept.output + kept.errors).contains("strptime"))
+    }
+
     @Test func `records without end become dead letters beside the others`() throws {
         let path = try configuration(
             """

@@ -35,8 +35,8 @@ import Testing
 
     private func position(_ store: String) -> Int { Foreign.position(ofStore: store) }
 
-    private func waitForPosition(_ wanted: Int, store: String, _ program: Program, limitSeconds: Double = 120) throws {
-        try program.wait(for: "position \(wanted)", limitSeconds: limitSeconds) { position(store) >= wanted }
+    private func waitForPosition(_ wanted: Int, store: String, _ program: Program) throws {
+        try program.wait(for: "position \(wanted)", progress: { position(store) }) { position(store) >= wanted }
     }
 
     private func dump(_ store: String, model: String = "chat") throws -> Substring {
@@ -149,7 +149,7 @@ import Testing
     /// I2: kill -9 at random moments, again and again, ends with the same store as an uninterrupted run.
     ///
     /// INGEST_TEST_EVENTS and INGEST_TEST_KILLS make it larger; INGEST_TEST_SEED repeats its moments.
-    @Test(.timeLimit(.minutes(30))) func `killed again and again it ends with the same store`() throws {
+    @Test(.timeLimit(.minutes(60))) func `killed again and again it ends with the same store`() throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["INGEST_TEST_EVENTS"].flatMap { Int($0) } ?? 40_000
         let kills = environment["INGEST_TEST_KILLS"].flatMap { Int($0) } ?? 6

@@ -18,6 +18,7 @@ import Testing
         #expect(right.output.contains("split wpmaterial: alias  itemqty  in 2"))
         let kept = workspace.path("kept.jsonl")
         #expect(try run(sample + [records, "--record", kept]).status == 0)
+        #expect(try Foreign.run("stat", ["-c", "%a", kept]) == "600\n")
         #expect(
             try String(contentsOfFile: kept, encoding: .utf8)
                 == String(contentsOf: Program.root.appending(path: expected), encoding: .utf8))

@@ -56,12 +56,12 @@ import Testing
         try send(0..<600)
         let names = ["0of2", "1of2"]
         var programs = try [Program(["run"] + arguments("0/2")), Program(["run"] + arguments("1/2"))]
-        try wait(for: "the first half", limitSeconds: 60) { names.map { count(store($0)) }.reduce(0, +) == 600 }
+        try wait(for: "the first half") { names.map { count(store($0)) }.reduce(0, +) == 600 }
         // One is killed while more comes, and the other goes on as if nothing had been.
         try programs[0].crash()
         try send(600..<1_200)
         programs[0] = try Program(["run"] + arguments("0/2"))
-        try wait(for: "all messages", limitSeconds: 60) { names.map { count(store($0)) }.reduce(0, +) == 1_200 }
+        try wait(for: "all messages") { names.map { count(store($0)) }.reduce(0, +) == 1_200 }
         for program in programs {
             program.send(SIGTERM)
             let ended = try program.wait()
@@ -106,18 +106,18 @@ import Testing
         }
         var first = try start("first")
         let second = try start("second")
-        try wait(for: "two partitions each", limitSeconds: 60) {
+        try wait(for: "two partitions each") {
             [first, second].allSatisfy { assignments($0).last?.count == 2 }
         }
         let (mine, theirs) = (assignments(first).last ?? [], assignments(second))
         #expect(mine.isDisjoint(with: theirs.last ?? []))
         let total = { count(store("first")) + count(store("second")) }
         try send(0..<200)
-        try wait(for: "the first messages", limitSeconds: 60) { total() == 200 }
+        try wait(for: "the first messages") { total() == 200 }
         try first.crash()
         try send(200..<400)
         first = try start("first")
-        try wait(for: "all messages", limitSeconds: 60) { total() == 400 }
+        try wait(for: "all messages") { total() == 400 }
         #expect(assignments(first) == [mine])
         // The other was told nothing: no partition came or went.
         #expect(assignments(second) == theirs)
@@ -135,7 +135,7 @@ import Testing
     @Test func `a store of another share is refused with its remedy`() throws {
         try send(0..<40)
         let program = try Program(["run"] + arguments("0/2"))
-        try wait(for: "a position", limitSeconds: 60) { count(store("0of2")) > 0 }
+        try wait(for: "a position") { count(store("0of2")) > 0 }
         program.send(SIGTERM)
         #expect(try program.wait().status == 0)
         let refused = try Program.run(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Plants secrets wherever one can be given, and looks for them wherever the program says something.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SecretTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SecretTests {
     private let workspace: Workspace
     private let secrets = (0..<6).map { "planted-secret-\($0)-\(UUID().uuidString)" }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Four workers of one consumer group that share a store in a PostgreSQL server.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct SharedStoreRunTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SharedStoreRunTests {
     private let server: PostgresServer
     /// Unlike the broker processes of the tests, it shares partitions out again when a member is gone.
     private let broker: EmbeddedBroker
@@ -114,7 +114,7 @@ import Testing
     /// Waits until something holds; where it does not come to it, the workers' logs say why.
     private func wait(for what: String, _ programs: [Program], until condition: () -> Bool) throws {
         do {
-            try TestSupport.wait(for: what, limitSeconds: 120, everyMilliseconds: 20, until: condition)
+            try TestSupport.wait(for: what, everyMilliseconds: 20, until: condition)
         } catch {
             let logs = programs.map { "\($0.isRunning)\n\($0.errors.suffix(2500))" }
             throw BrokerProcess.Failure(
@@ -142,7 +142,7 @@ import Testing
                 // Long enough that the group gives its partitions away, and its transaction ends.
                 programs[victim].send(SIGSTOP)
                 let before = readCount()
-                try TestSupport.wait(for: "the others", limitSeconds: 60) {
+                try TestSupport.wait(for: "the others") {
                     readCount() > before || before >= count / rounds * (round + 1)
                 }
                 usleep(8_000_000)
@@ -154,7 +154,7 @@ import Testing
         }
         try wait(for: "all events", programs) { readCount() == count }
         let tokens = "SELECT count(*) FROM \(schema)._history_transaction"
-        try TestSupport.wait(for: "the end of the notifications", limitSeconds: 60, everyMilliseconds: 50) {
+        try TestSupport.wait(for: "the end of the notifications", everyMilliseconds: 50) {
             query("SELECT max(token) FROM \(schema)._cursor") == query(tokens)
         }
         for program in programs {

@@ -27,6 +27,9 @@ import Testing
         let result = try status([], ["http.enabled=false"])
         #expect(result.status == 69, "\(result.errors)")
         #expect(result.errors.contains("the file is damaged") && result.errors.contains("'verify --repair'"))
+        let repair = try Program.run(["verify", "--repair", "--set", "store.path=\(store)"])
+        #expect(repair.status == 69 && repair.errors.contains("restore a backup"), "\(repair.errors)")
+        #expect(!(repair.output + repair.errors).contains("--repair"), "\(repair.output)\(repair.errors)")
     }
 
     @Test func `without a worker the store alone is read`() throws {
@@ -80,7 +83,13 @@ import Testing
         let byLink = try status(["--json"], ["store.path=\(link)", port, "http.bearerToken=\(token)"])
         #expect(byLink.status == 0 && byLink.output.contains(#""ready":true"#), "\(byLink.output)\(byLink.errors)")
         let withoutToken = try status([], [port])
-        #expect(withoutToken.output.contains("answers with 401"), "\(withoutToken.output)")
+        #expect(
+            withoutToken.output.contains("answers with 401: it requires a token. Set http.bearerToken"),
+            "\(withoutToken.output)")
+        let wrong = try status([], [port, "http.bearerToken=another-token-of-sufficient-length"])
+        #expect(
+            wrong.output.contains("answers with 401: the token in http.bearerToken does not match its own"),
+            "\(wrong.output)")
 
         let other = workspace.path("other.sqlite")
         try #require(

@@ -127,7 +127,7 @@ import Testing
                 ProducerRecord(
                     topic: topic, partition: 0, value: [UInt8](value.utf8),
                     timestampMilliseconds: Int64(first.timeIntervalSince1970) * 1000 + Int64(number) * 1000))
-            try producer.flush(timeoutMilliseconds: 10_000)
+            try producer.flush(timeoutMilliseconds: patientMilliseconds)
         }
         let late = try replay("late.sqlite", ["--from-timestamp", first.addingTimeInterval(6).formatted(.iso8601)])
         #expect(late.status == 0, "\(late.errors)")

@@ -1,3 +1,4 @@
+import Foundation
 import ProtobufFormat
 import Testing
 
@@ -26,6 +27,13 @@ import Testing
         ] as [(String, [UInt8], String)])
     func `the examples of the documentation are read`(schema: String, bytes: [UInt8], expected: String) throws {
         #expect(try json(schema, [0] + bytes) == expected)
+    }
+
+    @Test(arguments: ["1234", "12e5", "1E10", "+123", "1/e5", "eeee", "12ee", "12A4", "120="])
+    func `base64 that looks like a number is none`(base64: String) throws {
+        let bytes = [UInt8](try #require(Data(base64Encoded: base64)))
+        let text = try json("syntax = \"proto3\"; message T { bytes b = 1; }", [0, 0x0A, UInt8(bytes.count)] + bytes)
+        #expect(text == "{\"b\":\"\(base64)\(Double(base64) == nil ? "" : "\\n")\"}")
     }
 
     @Test func `the last value of a field counts, and parts of a message are joined`() throws {

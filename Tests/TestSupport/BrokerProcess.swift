@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 
 /// Runs a broker as a child process; it ends with this object, and with the test process however that ends.
 public final class BrokerProcess: @unchecked Sendable {
@@ -9,6 +10,10 @@ public final class BrokerProcess: @unchecked Sendable {
         /// Good for groups; needs librdkafka newer than 2.0.2.
         case tansu
     }
+
+    /// Whether the librdkafka of this process understands Tansu.
+    public static let tansuIsReadable =
+        KafkaLibrary.version > KafkaLibraryVersion(major: 2, minor: 0, revision: 2)
 
     /// Tells that a broker could not be started, and how to get it.
     public struct Failure: Error, CustomStringConvertible {
@@ -65,7 +70,7 @@ public final class BrokerProcess: @unchecked Sendable {
             try? lifeline?.fileHandleForWriting.close()
             shell?.waitUntilExit()
             // The kernel closes the port a moment after the kill.
-            for _ in 0..<200 where shell != nil && Self.canConnect(port) { usleep(10_000) }
+            if shell != nil { try? wait(for: "the port's end", everyMilliseconds: 10) { !Self.canConnect(port) } }
             shell = nil
             lifeline = nil
             broker = 0
@@ -138,14 +143,12 @@ public final class BrokerProcess: @unchecked Sendable {
     }
 
     private func waitUntilListening() throws {
-        let deadline = Date().addingTimeInterval(30)
-        while Date() < deadline {
-            if Self.canConnect(port) { return }
-            usleep(20_000)
+        do {
+            try wait(for: "\(kind) on port \(port)", everyMilliseconds: 20) { Self.canConnect(port) }
+        } catch {
+            let log = (try? String(contentsOf: dataDirectory.appending(path: "broker.log"), encoding: .utf8)) ?? ""
+            throw Failure(description: "\(error). Its log ends: \(log.suffix(500))")
         }
-        let log = (try? String(contentsOf: dataDirectory.appending(path: "broker.log"), encoding: .utf8)) ?? ""
-        throw Failure(
-            description: "\(kind) did not listen on port \(port) within 30 s. Its log ends: \(log.suffix(500))")
     }
 }
 

@@ -103,7 +103,7 @@ public final class PostgresServer: Sendable {
         }
         try process.run()
         do {
-            try wait(for: "the PostgreSQL server", limitSeconds: 90, everyMilliseconds: 20) {
+            try wait(for: "the PostgreSQL server", everyMilliseconds: 20) {
                 isReady || !process.isRunning
             }
             if !process.isRunning { throw Missing(description: "The PostgreSQL server has ended") }

@@ -1,7 +1,3 @@
-#if canImport(Glibc)
-import Glibc
-#endif
-
 /// A small generator of random numbers (SplitMix64) whose runs can be repeated.
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
@@ -20,8 +16,7 @@ public struct SeededRandom: RandomNumberGenerator {
 
     /// A seed of its own for each run, printed; `INGEST_TEST_SEED` replays one.
     public static func forTest(_ name: String) -> SeededRandom {
-        let given = getenv("INGEST_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
-        let seed = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
+        let seed = Seeds.given ?? UInt64.random(in: 0...UInt64(UInt32.max))
         print("\(name): INGEST_TEST_SEED=\(seed)")
         return SeededRandom(seed: seed)
     }

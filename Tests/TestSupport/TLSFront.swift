@@ -55,22 +55,34 @@ public final class TestCertificates: Sendable {
     }
 }
 
-/// TLS in front of a broker: `stunnel4`, and between them a relay that lets the broker advertise the port with TLS.
+/// TLS in front of a server: `stunnel4`. Between it and a broker a relay lets the broker advertise the port with TLS.
 public final class TLSFront: @unchecked Sendable {
     /// The port with TLS.
     public var port: Int { reservation.number }
     private let reservation: ReservedPort
     private let process = Process()
-    private let relay: AdvertisingRelay
+    private let relay: AdvertisingRelay?
     private let log: URL
 
     /// Starts in front of a broker, with the file of a certificate and its key, and waits until it listens.
     ///
     /// - Parameter clients: the authority whose certificates clients have to show; nil where they need none.
-    public init(_ broker: BrokerProcess, certificate: String, clients: String? = nil) throws {
-        reservation = try ReservedPort()
+    public convenience init(_ broker: BrokerProcess, certificate: String, clients: String? = nil) throws {
+        let reservation = try ReservedPort()
+        let relay = try AdvertisingRelay(broker: broker.port, advertised: reservation.number)
+        try self.init(reservation, server: relay.port, relay: relay, certificate: certificate, clients: clients)
+    }
+
+    /// Starts in front of a server on a port of loopback, with the file of a certificate and its key.
+    public convenience init(server: Int, certificate: String) throws {
+        try self.init(ReservedPort(), server: server, relay: nil, certificate: certificate, clients: nil)
+    }
+
+    private init(
+        _ reservation: ReservedPort, server: Int, relay: AdvertisingRelay?, certificate: String, clients: String?
+    ) throws {
         let port = reservation.number
-        relay = try AdvertisingRelay(broker: broker.port, advertised: port)
+        (self.reservation, self.relay) = (reservation, relay)
         let folder = URL(filePath: certificate).deletingLastPathComponent()
         let configuration = folder.appending(path: "stunnel-\(port).conf")
         log = folder.appending(path: "stunnel-\(port).log")
@@ -78,9 +90,9 @@ public final class TLSFront: @unchecked Sendable {
         foreground = yes
         pid =
         syslog = no
-        [kafka]
+        [server]
         accept = 127.0.0.1:\(port)
-        connect = 127.0.0.1:\(relay.port)
+        connect = 127.0.0.1:\(server)
         cert = \(certificate)
         \(clients.map { "verifyChain = yes\nCAfile = \($0)" } ?? "")
 
@@ -92,7 +104,7 @@ public final class TLSFront: @unchecked Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = try FileHandle(forWritingTo: log)
         try process.run()
-        try wait(for: "stunnel4 on port \(port)", limitSeconds: 20) {
+        try wait(for: "stunnel4 on port \(port)") {
             guard process.isRunning else {
                 let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
                 throw BrokerProcess.Failure(description: "stunnel4 ended: is it installed? \(text.suffix(500))")

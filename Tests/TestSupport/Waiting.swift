@@ -1,20 +1,23 @@
 import Foundation
 import KafkaClient
 
-/// Tells that something awaited did not happen.
+/// The awaited event did not happen, and nothing moves any more.
 public struct WaitLimitReached: Error, CustomStringConvertible {
     /// What was awaited.
     public let description: String
 }
 
-/// Calls `condition` until it holds; throws at the limit.
+/// Calls `condition` until it holds; throws once nothing has moved for long: see ``Stillness``.
+///
+/// - Parameter progress: a value that changes with each progress.
 public func wait(
-    for what: String, limitSeconds: Double = 45, everyMilliseconds: UInt32 = 5, until condition: () throws -> Bool
+    for what: String, progress: () throws -> AnyHashable? = { nil }, everyMilliseconds: UInt32 = 5,
+    until condition: () throws -> Bool
 ) throws {
-    let deadline = Date().addingTimeInterval(limitSeconds)
+    var stillness = Stillness()
     while try !condition() {
-        if Date() > deadline {
-            throw WaitLimitReached(description: "gave up waiting for \(what) after \(limitSeconds) s")
+        if try stillness.isTooLong(watching: progress()) {
+            throw WaitLimitReached(description: "gave up waiting for \(what): \(Stillness.description)")
         }
         if everyMilliseconds > 0 { usleep(everyMilliseconds * 1_000) }
     }
@@ -45,9 +48,9 @@ public struct ReadRecord: Hashable, Sendable {
 
 extension Consumer {
     /// Polls until `count` records came, and gives copies.
-    public func read(_ count: Int, limitSeconds: Double = 45) throws -> [ReadRecord] {
+    public func read(_ count: Int) throws -> [ReadRecord] {
         var records: [ReadRecord] = []
-        try wait(for: "\(count) records (have \(records.count))", limitSeconds: limitSeconds, everyMilliseconds: 0) {
+        try wait(for: "\(count) records", progress: { records.count }, everyMilliseconds: 0) {
             records += try poll(maxRecords: 100, timeoutMilliseconds: 100).map(ReadRecord.init)
             return records.count >= count
         }
@@ -63,4 +66,36 @@ extension Consumer {
         }
         return records
     }
+}
+
+/// The limit of calls that need one: no machine is so slow.
+public let patientMilliseconds = 3_600_000
+
+/// The calls without a limit of their own take the tests' instead of the library's.
+extension Admin {
+    /// Makes a topic.
+    public func createTopic(_ topic: NewTopic) throws {
+        try createTopic(topic, timeoutMilliseconds: patientMilliseconds)
+    }
+
+    /// Deletes a topic.
+    public func deleteTopic(_ name: String) throws { try deleteTopic(name, timeoutMilliseconds: patientMilliseconds) }
+
+    /// Lists the brokers and topics.
+    public func metadata() throws -> ClusterMetadata { try metadata(timeoutMilliseconds: patientMilliseconds) }
+
+    /// Reads a group's committed offsets.
+    public func committedOffsets(group: String) throws -> [TopicPartition: Int64] {
+        try committedOffsets(group: group, timeoutMilliseconds: patientMilliseconds)
+    }
+
+    /// Reads a partition's first offset and its end.
+    public func watermarks(_ partition: TopicPartition) throws -> Watermarks {
+        try watermarks(partition, timeoutMilliseconds: patientMilliseconds)
+    }
+}
+
+extension Producer {
+    /// Flushes and stops.
+    public func close() throws { try close(timeoutMilliseconds: patientMilliseconds) }
 }

@@ -20,7 +20,7 @@ package struct CommitAttempts: Sendable {
     /// Whether the next chunk is drafted.
     package var drafts: Bool { remaining == 0 }
 
-    /// Takes that a draft was lost.
+    /// Notes that a draft was lost.
     ///
     /// - Parameter toAnother: whether another writer has changed what it had read. Otherwise the lock alone can help.
     package mutating func lost(toAnother: Bool) {
@@ -33,7 +33,7 @@ package struct CommitAttempts: Sendable {
         nextRun = min(nextRun * 2, Self.longestRun)
     }
 
-    /// Takes that a chunk was committed.
+    /// Notes that a chunk was committed.
     ///
     /// - Parameter isDraft: whether it had been drafted.
     package mutating func committed(isDraft: Bool) {

@@ -1,4 +1,4 @@
-// Events whose values collide with those of other objects, where the model says who wins.
+// Events whose values collide with other objects' values, where the model says which object wins.
 extension EventApplier {
     /// Returns the operation as the entity's merge policy lets it through, or nil where it changes nothing.
     ///
@@ -47,8 +47,8 @@ extension EventApplier {
         return registry.holder(of: key, constraint) { $0.identity != operation.identity }
     }
 
-    /// The values of an operation's object before the operation: those of the store, and defaults. Defaults fill an object
-    /// that is new, that arrives, or that becomes one of an entity further down.
+    /// Returns the values of an operation's object before the operation: the store's values, and defaults. Defaults
+    /// fill an object that is new, that arrives, or that becomes one of an entity further down.
     private func valuesToBe(_ operation: ObjectOperation, _ entity: Entity) -> [Value] {
         guard let known = registry.known(entity.index, operation.identity), known.isAlive else {
             return entity.defaults
@@ -105,7 +105,7 @@ extension EventApplier {
         }
     }
 
-    /// Lets an operation on the holder stand for the event's, and notes what it takes and what it leaves.
+    /// Lets an operation on the holder stand for the event's, and notes which values it takes and which it leaves.
     private func merge(_ merged: ObjectOperation, _ conflict: EventConflict) throws -> Resolution {
         // The look-up of unique values has read no tombstone, and an object that has arrived has none.
         if conflict.holder.state.isPlaceholder { try registry.loadTombstones(of: [conflict.holder]) }

@@ -1,4 +1,4 @@
-// Deletions and what the delete rules make of them.
+// Deletions and their effects by the delete rules.
 extension EventApplier {
     /// Signals that a deletion reaches more objects than memory should hold.
     struct LargeDeletion: Error {
@@ -30,13 +30,13 @@ extension EventApplier {
 
     /// Gives an identity its tombstone; what an earlier deletion has stated stays.
     private func bury(_ identity: Value, of entity: Int, version: Value, time: Int64?) -> Tombstone {
-        let former = registry.tombstones[registry.roots[entity]][identity]?.current
+        let former = registry.byIdentity[registry.roots[entity]].tombstone(of: identity)?.current
         let tombstone = Tombstone(version: version, time: time).following(former)
         setTombstone(tombstone, entity: entity, identity: identity)
         return tombstone
     }
 
-    /// Deletes objects and does to others what the delete rules say.
+    /// Deletes objects, and applies the delete rules to others.
     package func delete(_ roots: [ContextObject], at time: Int64?, version: Value = .null) throws {
         let plan: DeletePropagation.Plan
         do {

@@ -4,7 +4,7 @@ extension EventApplier {
     ///
     /// Events come in any order, so an object has the most special entity that any of them has named. Two entities beside
     /// each other contradict each other.
-    func narrow(_ object: ContextObject, to entity: Entity) throws(EventFailure) {
+    package func narrow(_ object: ContextObject, to entity: Entity) throws(EventFailure) {
         if object.entity.isKind(of: entity) { return }
         try checkKind(of: object, entity)
         let former = object.entity
@@ -61,8 +61,10 @@ extension EventApplier {
         registry.noteTaken(below: Int64(wanted.count), in: relationship, of: object)
     }
 
-    /// Puts destinations behind all others, in their order; those that are not linked stay away.
-    func moveToEnd(_ destinations: [ContextObject], of relationship: Relationship, _ object: ContextObject) throws {
+    /// Puts destinations behind all others, in their order. Objects that are not linked stay away.
+    package func moveToEnd(
+        _ destinations: [ContextObject], of relationship: Relationship, _ object: ContextObject
+    ) throws {
         for destination in destinations {
             try setPlace(
                 try registry.takePlace(in: relationship, of: object), of: destination, in: relationship, object)

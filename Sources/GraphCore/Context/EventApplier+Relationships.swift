@@ -1,22 +1,24 @@
 // An event's changes of relationships, and of their inverses.
 extension EventApplier {
     /// The destination of a reference.
-    package enum Reference {
+    private enum Reference {
         case object(ContextObject)
         /// The object was deleted, and the event is older than that.
-        case gone(Tombstone)
+        indirect case gone(Tombstone)
     }
 
-    package func resolve(
-        _ identity: Value, _ relationship: Relationship, at time: Int64?
+    /// - Parameter place: the place of the identity.
+    private func resolve(
+        _ identity: Value, at place: Int, _ relationship: Relationship, at time: Int64?
     ) throws -> Reference {
         let destination = registry.model.entities[relationship.destinationIndex]
-        let known = registry.known(destination.index, identity)
+        let identities = registry.byIdentity[destination.rootIndex]
+        let known = identities.object(at: place)
         if let known, known.isAlive {
             if known.entity !== destination { try narrow(known, to: destination) }
             return .object(known)
         }
-        if let tombstone = registry.tombstones[destination.rootIndex][identity]?.current {
+        if let tombstone = identities.tombstone(at: place)?.current {
             // A mention alone brings no deleted object back, unless it is known to be newer than the deletion.
             guard let time, let deleted = tombstone.time, time > deleted else {
                 return .gone(tombstone)
@@ -29,23 +31,28 @@ extension EventApplier {
                     + "model say 'onMissing: placeholder'")
         }
         registry.placeholderCount += 1
-        return .object(create(entity: destination, identity: identity, replacing: known))
+        return .object(create(entity: destination, identity: identity, at: place, replacing: known))
     }
 
     /// Returns the tombstone of a deletion that takes the object with it, or nil. The caller deletes the object once the
     /// event's other changes are made, as they would have been before the deletion.
-    package func apply(
-        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject, at time: Int64?
+    ///
+    /// - Parameter places: the places of the identities that the change names; afterwards those behind them.
+    func apply(
+        _ change: RelationshipChange, _ places: inout UnsafePointer<Int32>, to relationship: Relationship,
+        of object: ContextObject, at time: Int64?
     ) throws -> Tombstone? {
         switch change {
         case .one(.null): try setDestination(nil, relationship, of: object)
         case .one(let identity):
-            switch try resolve(identity, relationship, at: time) {
+            let place = Int(places[0])
+            places += 1
+            switch try resolve(identity, at: place, relationship, at: time) {
             case .object(let destination): try setDestination(destination, relationship, of: object)
             case .gone(let tombstone): return try lead(object, relationship, toGone: tombstone)
             }
         case .replace(let identities):
-            let wanted = try existing(identities, relationship, at: time)
+            let wanted = try existing(identities, &places, relationship, at: time)
             let keys = Set(wanted.map(\.pk))
             for old in try replaced(object, relationship) where !keys.contains(old.pk) {
                 try unlink(object, relationship, old)
@@ -53,18 +60,39 @@ extension EventApplier {
             for destination in wanted { try link(object, relationship, destination) }
             if relationship.isOrdered { try order(object, relationship, wanted) }
         case .edit(let add, let remove):
-            for destination in try existing(add, relationship, at: time) {
+            for destination in try existing(add, &places, relationship, at: time) {
                 try link(object, relationship, destination)
             }
-            for identity in remove {
+            let identities = registry.byIdentity[registry.roots[relationship.destinationIndex]]
+            for _ in remove {
+                let known = identities.object(at: Int(places[0]))
+                places += 1
                 // An unknown object has no link.
-                guard let known = registry.known(relationship.destinationIndex, identity), known.isAlive else {
-                    continue
-                }
+                guard let known, known.isAlive else { continue }
                 try unlink(object, relationship, known)
             }
         }
         return nil
+    }
+
+    /// The destinations that a list does not have.
+    func lost(
+        _ change: RelationshipChange, _ relationship: Relationship, _ object: ContextObject
+    ) throws -> [ContextObject] {
+        guard case .replace(let identities) = change else { return [] }
+        let kept = Set(identities)
+        return try replaced(object, relationship).filter { !kept.contains($0.identity) }
+    }
+
+    /// Deletes objects that their owner's list has lost.
+    func deleteLost(_ lost: [ContextObject], at time: Int64?) throws {
+        do {
+            try delete(lost.filter(\.isAlive), at: time)
+        } catch is LargeDeletion {
+            throw EventFailure(
+                code: "relationship.too_large",
+                "The objects that the list has lost take too many others along. Send a deletion for each of them")
+        }
     }
 
     /// The destinations that a list replaces; a set that memory should not hold is refused.
@@ -79,14 +107,17 @@ extension EventApplier {
         }
     }
 
-    /// Resolves a list of destinations; those that were deleted are left out.
-    package func existing(
-        _ identities: [Value], _ relationship: Relationship, at time: Int64?
+    /// Resolves a list of destinations, without the deleted ones.
+    private func existing(
+        _ identities: [Value], _ places: inout UnsafePointer<Int32>, _ relationship: Relationship, at time: Int64?
     ) throws -> [ContextObject] {
-        try identities.compactMap { identity in
-            if case .object(let found) = try resolve(identity, relationship, at: time) { return found }
-            return nil
+        var found: [ContextObject] = []
+        for identity in identities {
+            let place = Int(places[0])
+            places += 1
+            if case .object(let each) = try resolve(identity, at: place, relationship, at: time) { found.append(each) }
         }
+        return found
     }
 
     /// Gives an object that refers to a deleted one the effect that the deletion would have had, had the event come in time.
@@ -95,13 +126,14 @@ extension EventApplier {
         _ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone
     ) throws -> Tombstone? {
         let destination = registry.model.entities[relationship.destinationIndex]
-        switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule.lateReference }) {
+        let rule = relationship.inverseIndex.map { destination.relationships[$0].deleteRule }
+        switch rule?.lateReference {
         case .deletesSource: return tombstone
         case .refuses:
             throw EventFailure(
                 code: "reference.deleted",
                 "\(relationship.name) refers to a deleted \(destination.name), whose deletion the rule "
-                    + "'\(DeleteRule.deny.rawValue)' would have refused; send the \(destination.name) again first")
+                    + "'\(rule?.rawValue ?? "")' would have refused; send the \(destination.name) again first")
         case .clears, nil:
             try setDestination(nil, relationship, of: object)
             return nil
@@ -109,7 +141,9 @@ extension EventApplier {
     }
 
     /// Leads a to-one relationship to another object and keeps its inverse true.
-    func setDestination(_ destination: ContextObject?, _ relationship: Relationship, of object: ContextObject) throws {
+    package func setDestination(
+        _ destination: ContextObject?, _ relationship: Relationship, of object: ContextObject
+    ) throws {
         guard case .column(let slot) = relationship.storage else { return }
         let old = object.state.values[slot]
         let new: Value = destination.map { .integer($0.pk) } ?? .null

@@ -18,8 +18,8 @@ extension EventApplier {
     ///
     /// - Throws: ``ValidationFailures`` with all rules that the event breaks.
     func validateTouched() throws {
-        for entry in journal {
-            switch entry {
+        for index in journal.indices {
+            switch journal[index] {
             case .state(let object, let before): try validate(object, before)
             case .created(let object, _): try validate(object, nil)
             // The constraints of an entity below the former one are new to the object.
@@ -63,10 +63,12 @@ extension EventApplier {
         for failure in try uniquenessFailures(of: object, since: known) { note(failure, of: object) }
     }
 
-    /// Returns how values that have to be unique break their rules.
+    /// Returns the failures of values that have to be unique.
     ///
     /// - Parameter before: the values that are known to keep them, or nil.
-    func uniquenessFailures(of object: ContextObject, since before: [Value]? = nil) throws -> [ValidationFailure] {
+    package func uniquenessFailures(
+        of object: ContextObject, since before: [Value]? = nil
+    ) throws -> [ValidationFailure] {
         try registry.uniquenessConflicts(of: object, since: before).map { conflict in
             let properties = conflict.constraint.properties
             return ValidationFailure(
@@ -77,8 +79,8 @@ extension EventApplier {
         }
     }
 
-    /// Returns how the number of destinations breaks its limits, or nil.
-    func countFailure(of object: ContextObject, _ relationship: Relationship) throws -> ValidationFailure? {
+    /// Returns the failure where the number of destinations breaks its limits, or nil.
+    package func countFailure(of object: ContextObject, _ relationship: Relationship) throws -> ValidationFailure? {
         func failure(_ reason: ValidationFailure.Reason, _ limit: String) -> ValidationFailure {
             ValidationFailure(reason: reason, entity: object.entity.name, property: relationship.name, limit: limit)
         }

@@ -1,15 +1,18 @@
-// Late events: older than what is known of their object.
+// Late events: older than the known version of their object.
 extension EventApplier {
     /// Tells whether an operation is older than its object, or than its object's deletion.
     ///
-    /// - Parameter known: the object of the identity, alive or not, or nil.
-    func isStale(_ operation: OperationPointer, _ known: ContextObject?) -> Bool {
+    /// - Parameters:
+    ///   - places: the places of the identities that it names.
+    ///   - known: the object of the identity, alive or not, or nil.
+    func isStale(
+        _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ known: ContextObject?
+    ) -> Bool {
         if let known, known.isAlive, !known.state.isPlaceholder {
             return operation.pointee.version.isOlder(than: known.version) == true
         }
-        let buried = registry.tombstones[registry.roots[operation.pointee.entity]]
-        if buried.isEmpty { return false }
-        guard let tombstone = buried[operation.pointee.identity]?.current else { return false }
+        let identities = registry.byIdentity[registry.roots[operation.pointee.entity]]
+        guard let tombstone = identities.tombstone(at: Int(places[0]))?.current else { return false }
         return isOlderOrEqual(operation.pointee, than: tombstone)
     }
 

@@ -15,6 +15,9 @@ package final class EventApplier {
     #endif
     private var eventNumber = 0
     /// The conflicts of the applied events that a policy resolved, until they are saved.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     package var notes: [ConflictNote] = []
     private var notesBefore = 0
     /// How many placeholders there were before the event.
@@ -23,7 +26,7 @@ package final class EventApplier {
     #if !DEBUG
     @exclusivity(unchecked)
     #endif
-    var countChecks: [(object: ContextObject, relationship: Relationship)] = []
+    package var countChecks: [(object: ContextObject, relationship: Relationship)] = []
     /// The rules that the event breaks, as far as they are known.
     #if !DEBUG
     @exclusivity(unchecked)
@@ -39,19 +42,21 @@ package final class EventApplier {
         case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
     }
 
-    init(registry: ObjectRegistry, validators: Validators? = nil) {
+    package init(registry: ObjectRegistry, validators: Validators? = nil) {
         self.registry = registry
         self.validators = validators ?? .none(registry.model)
     }
 
     /// Applies an event.
     ///
+    /// - Parameter first: the number of its first operation in the chunk.
     /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
     ///   ``StoreError``.
-    package func apply(_ event: ChangeSet) throws -> EventOutcome {
+    func apply(_ event: ChangeSet, from first: Int) throws -> EventOutcome {
         begin()
         do {
-            let isCurrent = try event.eventEnds.isEmpty ? applyOne(event.operations[...]) : applySeveral(event)
+            let isCurrent =
+                try event.eventEnds.isEmpty ? applyOne(event.operations[...], from: first) : applySeveral(event, first)
             if !isCurrent { return .stale }
             try validateTouched()
             return .applied
@@ -72,27 +77,29 @@ package final class EventApplier {
         eventNumber += 1
         placeholdersBefore = registry.placeholderCount
         notesBefore = notes.count
-        journal.removeAll(keepingCapacity: true)
-        countChecks.removeAll(keepingCapacity: true)
+        if !journal.isEmpty { journal.removeAll(keepingCapacity: true) }
+        if !countChecks.isEmpty { countChecks.removeAll(keepingCapacity: true) }
         if failures.isEmpty { return }
         failures = ValidationFailures()
         failedRules.removeAll()
     }
 
     /// Applies the operations of one event; returns false where it is stale.
-    private func applyOne(_ operations: ArraySlice<ObjectOperation>) throws -> Bool {
+    private func applyOne(_ operations: ArraySlice<ObjectOperation>, from number: Int) throws -> Bool {
         try operations.withUnsafeBufferPointer { operations in
             guard let first = operations.baseAddress, let last = operations.indices.last else { return true }
-            let known = self.known(first + last)
-            if isStale(first + last, known) { return false }
+            let places = registry.names[number + last]
+            let known = known(first + last, places)
+            if isStale(first + last, places, known) { return false }
             if last == 0 {
-                try apply(first, known)
+                try apply(first, places, known)
             } else {
                 for index in operations.indices {
-                    // A nested object may be older than what is known of it; only the event's own object makes the event
+                    // A nested object may be older than its known version; only the event's own object makes the event
                     // stale.
-                    let known = self.known(first + index)
-                    if !isStale(first + index, known) { try apply(first + index, known) }
+                    let places = registry.names[number + index]
+                    let known = self.known(first + index, places)
+                    if !isStale(first + index, places, known) { try apply(first + index, places, known) }
                 }
             }
             return true
@@ -100,26 +107,30 @@ package final class EventApplier {
     }
 
     /// Applies each event of a record; returns false where all are stale.
-    private func applySeveral(_ record: ChangeSet) throws -> Bool {
+    private func applySeveral(_ record: ChangeSet, _ first: Int) throws -> Bool {
         var start = 0
         var isCurrent = false
         for end in record.eventEnds {
-            if try applyOne(record.operations[start..<end]) { isCurrent = true }
+            if try applyOne(record.operations[start..<end], from: first + start) { isCurrent = true }
             start = end
         }
         return isCurrent
     }
 
-    private func known(_ operation: OperationPointer) -> ContextObject? {
-        registry.known(operation.pointee.entity, operation.pointee.identity)
+    private func known(_ operation: OperationPointer, _ places: UnsafePointer<Int32>) -> ContextObject? {
+        registry.byIdentity[registry.roots[operation.pointee.entity]].object(at: Int(places[0]))
     }
 
     /// Applies an operation that is not stale.
     ///
-    /// - Parameter known: the object of its identity, alive or not, or nil.
-    private func apply(_ operation: OperationPointer, _ known: ContextObject?) throws {
+    /// - Parameters:
+    ///   - places: the places of the identities that it names.
+    ///   - known: the object of its identity, alive or not, or nil.
+    private func apply(
+        _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ known: ContextObject?
+    ) throws {
         switch operation.pointee.kind {
-        case .upsert: try upsert(operation, known)
+        case .upsert: try upsert(operation, places, known)
         case .delete: try delete(operation.pointee, known)
         case .truncate:
             throw EventFailure(
@@ -131,7 +142,7 @@ package final class EventApplier {
     // MARK: Journal
 
     /// Notes an object's state before the event's first change to it.
-    func willChange(_ object: ContextObject) {
+    package func willChange(_ object: ContextObject) {
         if object.journaledBy == eventNumber { return }
         object.journaledBy = eventNumber
         journal.append(.state(object, object.state))
@@ -141,12 +152,12 @@ package final class EventApplier {
     /// Notes something that undoing the event has to restore.
     package func note(_ entry: JournalEntry) { journal.append(entry) }
 
-    func setTombstone(_ tombstone: Tombstone?, entity: Int, identity: Value) {
+    package func setTombstone(_ tombstone: Tombstone?, entity: Int, identity: Value) {
         let entity = registry.roots[entity]
-        let known = registry.tombstones[entity][identity]
+        let known = registry.byIdentity[entity].tombstone(of: identity)
         journal.append(.tombstone(entity: entity, identity: identity, known))
-        registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
-            stored: known?.stored, current: tombstone, isChanged: true)
+        registry.byIdentity[entity].setTombstone(
+            ObjectRegistry.TombstoneEntry(stored: known?.stored, current: tombstone, isChanged: true), of: identity)
     }
 
     package func undo() {
@@ -166,54 +177,69 @@ package final class EventApplier {
             case .entity(let object, let entity):
                 object.entity = entity
             case .tombstone(let entity, let identity, let entry):
-                registry.tombstones[entity][identity] = entry
+                registry.byIdentity[entity].setTombstone(entry, of: identity)
             }
         }
         journal.removeAll(keepingCapacity: true)
     }
 
     package func create(entity: Entity, identity: Value) -> ContextObject {
-        create(entity: entity, identity: identity, replacing: registry.known(entity.index, identity))
+        create(entity: entity, identity: identity, at: nil, replacing: registry.known(entity.index, identity))
     }
 
-    /// - Parameter replaced: the dead object of the identity that the registry knows, or nil.
-    package func create(entity: Entity, identity: Value, replacing replaced: ContextObject?) -> ContextObject {
-        let object = registry.makeObject(entity: entity, identity: identity)
+    /// - Parameters:
+    ///   - place: the place of the identity, where it is known.
+    ///   - replaced: the dead object of the identity that the registry knows, or nil.
+    func create(
+        entity: Entity, identity: Value, at place: Int? = nil, replacing replaced: ContextObject?
+    ) -> ContextObject {
+        let object = registry.makeObject(entity: entity, identity: identity, at: place)
         noteCreated(object, replaced: replaced)
         return object
     }
 
     /// Notes that the event made an object.
-    func noteCreated(_ object: ContextObject, replaced: ContextObject? = nil) {
+    package func noteCreated(_ object: ContextObject, replaced: ContextObject? = nil) {
         object.journaledBy = eventNumber
         journal.append(.created(object, replaced: replaced))
     }
 
     // MARK: Upsert
 
-    private func upsert(_ operation: OperationPointer, _ known: ContextObject?) throws {
+    private func upsert(
+        _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ known: ContextObject?
+    ) throws {
         let entity = registry.model.entities[operation.pointee.entity]
-        guard entity.mergePolicy != nil else { return try upsert(operation, entity, known) }
+        guard entity.mergePolicy != nil else { return try upsert(operation, places, entity, known) }
         // An event that mistakes the object's entity fails, even where another object holds its values.
         if let known, known.isAlive { try checkKind(of: known, entity) }
         if let passed = try meetUniqueValues(operation.pointee, entity) {
-            try withUnsafePointer(to: passed) { try upsert($0, entity, self.known($0)) }
+            // It may name other objects.
+            let names = OperationNames()
+            try withUnsafePointer(to: passed) { passed in
+                _ = registry.name(passed, in: names)
+                try upsert(passed, names[0], entity, self.known(passed, names[0]))
+            }
         }
     }
 
-    private func upsert(_ operation: OperationPointer, _ entity: Entity, _ known: ContextObject?) throws {
+    private func upsert(
+        _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ entity: Entity, _ known: ContextObject?
+    ) throws {
         let object: ContextObject
         if let known, known.isAlive {
             object = known
-            willChange(object)
+            // An object that stays as it is needs no note; a program's checks are asked about it all the same.
+            if object.state.isPlaceholder || !validators.isEmpty { willChange(object) }
             if object.entity !== entity { try narrow(object, to: entity) }
         } else {
-            object = create(entity: entity, identity: operation.pointee.identity, replacing: known)
+            object = create(
+                entity: entity, identity: operation.pointee.identity, at: Int(places[0]), replacing: known)
         }
         let isFirst = object.state.isPlaceholder
-        if isFirst { try complete(object) }
+        if isFirst { try complete(object, at: Int(places[0])) }
         for attribute in operation.pointee.transients {
-            // Nothing keeps the value; what the model forbids is an error all the same.
+            // Nothing keeps the value; a value that the model forbids is an error all the same.
             let transient = entity.transientAttributes[attribute.slot]
             transient.check(attribute.value, entity: entity.name) { note($0, of: object) }
         }
@@ -231,28 +257,48 @@ package final class EventApplier {
             set(operation.pointee.version, slot, of: object)
         }
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
+        try applyRelationships(operation, places + 1, entity, object)
+    }
+
+    private func applyRelationships(
+        _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ entity: Entity, _ object: ContextObject
+    ) throws {
+        var places = places
         var deletion: Tombstone?
+        var lost: [ContextObject] = []
         for index in operation.pointee.relationships.indices {
             let relationship = entity.relationships[operation.pointee.relationships[index].relationship]
+            if operation.pointee.relationships[index].deletesLost {
+                lost += try self.lost(operation.pointee.relationships[index].change, relationship, object)
+            }
             let tombstone = try apply(
-                operation.pointee.relationships[index].change, to: relationship, of: object, at: operation.pointee.time)
+                operation.pointee.relationships[index].change, &places, to: relationship, of: object,
+                at: operation.pointee.time)
             deletion = deletion ?? tombstone
         }
+        if !lost.isEmpty { try deleteLost(lost, at: operation.pointee.time) }
         if let deletion { try delete([object], at: deletion.time) }
     }
 
-    /// Gives an object a value. The one that it has already copies nothing of a state that the journal holds too.
+    /// Gives an object a value; the one that it has already changes nothing.
     private func set(_ value: Value, _ slot: Int, of object: ContextObject) {
-        if object.state.values[slot] != value { object.state.values[slot] = value }
+        if object.state.values[slot] == value { return }
+        willChange(object)
+        object.state.values[slot] = value
     }
 
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
-    package func complete(_ object: ContextObject) throws(EventFailure) {
+    ///
+    /// - Parameter place: the place of its identity, where it is known.
+    package func complete(_ object: ContextObject, at place: Int? = nil) throws(EventFailure) {
         if object.entity.isAbstract { throw abstract(object.entity) }
         object.arrive { _ in false }
         // A placeholder is exempt from counts, the object it becomes is not.
         for relationship in object.entity.countedRelationships { countChecks.append((object, relationship)) }
-        if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
+        let identities = registry.byIdentity[object.entity.rootIndex]
+        if !identities.hasTombstones { return }
+        let tombstone = place.map { identities.tombstone(at: $0) } ?? identities.tombstone(of: object.identity)
+        if tombstone?.current != nil {
             setTombstone(nil, entity: object.entity.index, identity: object.identity)
         }
     }

@@ -1,4 +1,4 @@
-/// An event's request about one object. Positions are those of the model's entities, slots and relationships.
+/// An event's request about one object. Its positions count the model's entities, slots and relationships.
 public struct ObjectOperation: Sendable {
     /// The kind of change to the object.
     public enum Kind: Sendable {
@@ -6,8 +6,8 @@ public struct ObjectOperation: Sendable {
         case upsert
         /// Deletes the object by its delete rules.
         case delete
-        /// Deletes all objects of the entity and of those below it by their delete rules, but those that are newer than
-        /// the event. The identity is null, and the operation is its event's only one.
+        /// Deletes all objects of the entity and its sub-entities by their delete rules, except objects that are newer
+        /// than the event. The identity is null, and the operation is its event's only one.
         case truncate
 
         /// The kind as logs and samples spell it.
@@ -71,6 +71,8 @@ public struct ObjectOperation: Sendable {
         public var relationship: Int
         /// How the destinations change.
         public var change: RelationshipChange
+        /// Whether the destinations that a list replaces, and does not have, are deleted.
+        public var deletesLost = false
 
         /// Pairs a relationship's position with its change.
         public init(relationship: Int, change: RelationshipChange) {
@@ -131,7 +133,7 @@ public enum EventOutcome: Sendable {
     /// The event is older than what the store knows, and changed nothing.
     case stale
     /// The event breaks a rule, and changed nothing.
-    case failed(EventFailure)
+    indirect case failed(EventFailure)
 }
 
 /// The events of a chunk that were refused; those beside them are applied.
@@ -141,7 +143,7 @@ public struct RefusedEvents: CodedError {
 
     /// The code of the first.
     public let code: String
-    /// How many events were refused, and why the first was, without any value.
+    /// The number of refused events, and the reason of the first refusal, without any value.
     public let message: String
     /// The message.
     public var description: String { message }

@@ -1,8 +1,10 @@
-/// Reads what a chunk's events will ask for, in one look-up per entity and per relationship.
+/// Reads the objects that a chunk's events will ask for, in one look-up per entity and per relationship.
 ///
-/// Correctness does not hang on it: whatever was not foreseen is read when it is asked for.
-struct Prefetch {
+/// Correctness does not depend on it: objects that were not foreseen are read when an event asks for them.
+package struct Prefetch {
     let registry: ObjectRegistry
+
+    package init(registry: ObjectRegistry) { self.registry = registry }
 
     func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         let survey = Survey(events, registry)
@@ -32,7 +34,7 @@ struct Prefetch {
             for event in events.indices {
                 events[event].operations.withUnsafeBufferPointer { operations in
                     guard let first = operations.baseAddress else { return }
-                    for index in operations.indices where operations[index].kind != .truncate {
+                    for index in operations.indices {
                         take(first + index, Place(event: event, operation: index), registry)
                     }
                 }
@@ -40,24 +42,14 @@ struct Prefetch {
         }
 
         private mutating func take(_ operation: OperationPointer, _ place: Place, _ registry: ObjectRegistry) {
-            let entity = operation.pointee.entity
-            registry.byIdentity[registry.roots[entity]].name(operation.pointee.identity)
-            if operation.pointee.kind == .delete { deletions.append(place) }
-            var (replaces, links) = (false, false)
-            for index in operation.pointee.relationships.indices {
-                let shape = registry.shape(entity, operation.pointee.relationships[index].relationship)
-                links = links || shape.isInJoinTable
-                let destinations = registry.byIdentity[shape.destinationRoot]
-                switch operation.pointee.relationships[index].change {
-                case .one(let identity): if !identity.isNull { destinations.name(identity) }
-                case .replace(let list):
-                    replaces = true
-                    for identity in list { destinations.name(identity) }
-                case .edit(let added, let removed):
-                    for identity in added { destinations.name(identity) }
-                    for identity in removed { destinations.name(identity) }
-                }
+            if operation.pointee.kind == .truncate {
+                // It names no object, and its place has none.
+                let root = registry.roots[operation.pointee.entity]
+                registry.names.beginOperation()
+                return registry.names.append(registry.byIdentity[root].place(of: operation.pointee.identity))
             }
+            if operation.pointee.kind == .delete { deletions.append(place) }
+            let (replaces, links) = registry.name(operation, in: registry.names)
             if replaces { replacements.append(place) }
             if links { self.links.append(place) }
         }
@@ -66,14 +58,14 @@ struct Prefetch {
     // MARK: Objects and tombstones
 
     /// Reads the objects and the tombstones of identities, which stand at the position of their root.
-    func load(_ identities: [some Collection<Value>]) throws(StoreError) {
+    package func load(_ identities: [some Collection<Value>]) throws(StoreError) {
         for (entity, identities) in identities.enumerated() {
             for identity in identities { registry.byIdentity[entity].name(identity) }
         }
         // A placeholder's own event may still be older than the deletion of its predecessor.
         let placeholders = identities.enumerated().map { entity, identities in
             identities.filter { identity in
-                registry.tombstones[entity][identity] == nil
+                registry.byIdentity[entity].tombstone(of: identity) == nil
                     && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? false
             }
         }
@@ -103,7 +95,7 @@ struct Prefetch {
     }
 
     /// Reads who holds the unique values that events give to objects.
-    func loadUniqueHolders(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    package func loadUniqueHolders(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         try registry.loadHolders(uniqueValues(events))
     }
 

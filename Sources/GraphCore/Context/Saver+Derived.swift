@@ -11,17 +11,8 @@ extension Saver {
         var row: RowChanges.Link { RowChanges.Link(table: table, pair: pair, places: state.places) }
     }
 
-    /// An aggregate of an owner, by the topmost entity of the owner's hierarchy.
-    struct AggregateKey: KeyHashable {
-        let entity: Int
-        let pk: Int64
-        let slot: Int
-
-        var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(slot)) }
-    }
-
     struct DerivedChanges {
-        /// What to add to owners' aggregates.
+        /// The sums to add to owners' aggregates.
         var sums: [AggregateKey: RunningSum] = [:]
         /// The values that come to and go from owners' extremes.
         var extremes: [AggregateKey: (function: AggregateFunction, change: ExtremeChange)] = [:]
@@ -103,8 +94,12 @@ extension Saver {
         _ changes: inout DerivedChanges
     ) {
         let key = aggregateKey(aggregate, owner: owner)
+        if case .sum = aggregate.upkeep {
+            changes.sums[key, default: RunningSum(for: aggregate.type)].add(value, times: factor)
+            return
+        }
         switch aggregate.upkeep {
-        case .sum: changes.sums[key, default: RunningSum(for: aggregate.type)].add(value, times: factor)
+        case .sum: break
         case .extreme(let function):
             var entry = changes.extremes[key] ?? (function, ExtremeChange())
             if factor > 0 { entry.change.add(value, function, aggregate.type) } else { entry.change.remove(value) }
@@ -219,11 +214,12 @@ extension Saver {
         let sorted = changes.sorted { left, right in
             (left.key.entity, left.key.pk, left.key.slot) < (right.key.entity, right.key.pk, right.key.slot)
         }
-        for (entity, changes) in Dictionary(grouping: sorted, by: \.key.entity) {
-            try registry.load(entity: entity, primaryKeys: changes.map(\.key.pk))
+        // A key path into a generic type would be made again at each call.
+        for (entity, changes) in Dictionary(grouping: sorted, by: { $0.key.entity }) {
+            try registry.load(entity: entity, primaryKeys: changes.map { $0.key.pk })
         }
         return sorted.compactMap { key, change in
-            // A count over an inherited relationship is that of the sub-entity that declares it.
+            // A count over an inherited relationship belongs to the sub-entity that declares it.
             guard let owner = registry.known(key.entity, pk: key.pk), owner.isAlive, !work.isLeaving(owner),
                 owner.entity.hasDerived(at: key.slot)
             else { return nil }
@@ -301,7 +297,7 @@ extension Saver {
 }
 
 extension Entity {
-    /// Tells whether a slot is that of a derived attribute which objects of the entity have.
+    /// Tells whether a slot belongs to a derived attribute that objects of the entity have.
     fileprivate func hasDerived(at slot: Int) -> Bool {
         attributes.hasAttribute(at: slot) && attributes[slot].isDerived
     }

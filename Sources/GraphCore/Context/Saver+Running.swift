@@ -1,6 +1,7 @@
-// Averages, and sums of binary fractions: added to what the writer remembers of their owners.
+// Averages, and sums of binary fractions: changes are added to the sums that the writer remembers.
 extension Saver {
-    /// Adds what comes and goes to running aggregates. Those that cannot be added to are computed again from the rows.
+    /// Adds the values that come and go to running aggregates. An aggregate that cannot be added to is computed again
+    /// from the rows.
     func applyRunning(_ changes: inout DerivedChanges) throws(StoreError) {
         guard !changes.running.isEmpty, let memory = registry.aggregateMemory else { return }
         let running = changes.running
@@ -46,6 +47,6 @@ extension Saver {
     }
 
     func aggregateKey(_ aggregate: DerivedPlan.Aggregate, owner: Int64) -> AggregateKey {
-        AggregateKey(entity: registry.roots[aggregate.node.entity], pk: owner, slot: aggregate.node.slot)
+        AggregateKey(entity: aggregate.root, pk: owner, slot: aggregate.node.slot)
     }
 }

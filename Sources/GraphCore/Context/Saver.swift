@@ -1,8 +1,14 @@
-/// Writes what a chunk changed: derived values, rows, links, history, tombstones.
-struct Saver {
+/// Writes the changes of a chunk: derived values, rows, links, history, tombstones.
+package struct Saver {
     let registry: ObjectRegistry
     let session: any WriterSession
     let work: SetWork
+
+    package init(registry: ObjectRegistry, session: any WriterSession, work: SetWork) {
+        self.registry = registry
+        self.session = session
+        self.work = work
+    }
 
     var plan: DerivedPlan { work.plan }
     var history: HistoryWriter { work.history }
@@ -15,7 +21,7 @@ struct Saver {
     /// That fixes the order. `recomputation(of:_:)` follows the stored references, which `write` replaces. The computation
     /// runs after `write`, because it reads the new rows. The history comes after both, so that each object has one change.
     /// The tombstones follow, because they carry the token that the history's first change opens.
-    func save(into tally: inout ChangeTally) throws(StoreError) {
+    package func save(into tally: inout ChangeTally) throws(StoreError) {
         clearReferencesToDeleted()
         let links = changedLinks()
         if registry.hasOrder { noteReorderings() }
@@ -29,7 +35,8 @@ struct Saver {
         try session.write(nextKeys: grownSequences())
     }
 
-    /// Takes values computed from the rows into an object in memory, so that the history has one change of the object.
+    /// Copies values that were computed from the rows to an object in memory, so that the history has one change of the
+    /// object.
     private func absorb(_ entity: Int, _ pk: Int64, _ slots: [Int], _ values: [Value]) -> Bool {
         guard let object = registry.known(entity, pk: pk), object.isAlive else { return false }
         for slot in slots { object.state.values[slot] = values[slot] }
@@ -159,7 +166,8 @@ struct Saver {
     // MARK: History
 
     private func writeHistory(_ tally: inout ChangeTally) throws(StoreError) {
-        // A storage may sort the changes of one save, which has one for each object, but not those of several.
+        // A storage may sort the changes of one save, which has one change for each object. It may not sort the changes
+        // of several saves together.
         try history.flush()
         for object in registry.listed {
             guard let kind = Self.changeKind(object) else { continue }
@@ -171,8 +179,8 @@ struct Saver {
         }
     }
 
-    /// Returns what the save does to an object, or nil for nothing.
-    static func changeKind(_ object: ContextObject) -> ChangeKind? {
+    /// Returns the kind of change that the save makes to an object, or nil for none.
+    package static func changeKind(_ object: ContextObject) -> ChangeKind? {
         if object.isNew { return object.isAlive ? .insert : nil }
         if !object.isAlive { return .delete }
         let isChanged =
@@ -205,9 +213,10 @@ struct Saver {
 
     private func writeTombstones() throws(StoreError) {
         var changes = TombstoneChanges()
-        for (index, entries) in registry.tombstones.enumerated() {
+        for (index, identities) in registry.byIdentity.enumerated() where identities.hasTombstones {
             let entity = registry.model.entities[index]
-            for (identity, entry) in entries where entry.isChanged {
+            identities.forEachTombstone { identity, entry in
+                if !entry.isChanged { return }
                 if let tombstone = entry.current {
                     changes.written.append((entity, identity, tombstone))
                 } else if entry.stored != nil {

@@ -7,7 +7,7 @@ extension WriterContext {
             session, time: options.now(), author: options.author, context: options.name, source: chunk.source,
             trace: chunk.trace, nextChange: nextChange)
         var tally = ChangeTally(entityCount: store.model.entities.count)
-        var run = ChunkRun(outcomes: [], placeholderCount: 0)
+        var run = ChunkRun()
         run.outcomes.reserveCapacity(chunk.events.count)
         if isolatesEvents {
             for index in chunk.events.indices {
@@ -25,12 +25,14 @@ extension WriterContext {
             outcomes: run.outcomes, changes: tally, placeholderCount: run.placeholderCount, token: token)
     }
 
-    struct ChunkRun {
-        var outcomes: [EventOutcome]
-        var placeholderCount: Int
+    package struct ChunkRun {
+        package var outcomes: [EventOutcome]
+        package var placeholderCount: Int
+
+        package init() { (outcomes, placeholderCount) = ([], 0) }
     }
 
-    func applyTogether(
+    package func applyTogether(
         _ events: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
         var rest = events
@@ -38,13 +40,16 @@ extension WriterContext {
             registry.reset()
             try Prefetch(registry: registry).load(rest)
             let prefetched = registry.loadedCount
+            var operationCount = 0
             var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
             var truncation: ObjectOperation?
             while let event = rest.popFirst() {
                 truncation = event.truncation
                 if truncation != nil { break }
                 do {
-                    run.outcomes.append(try applier.apply(event))
+                    let first = operationCount
+                    operationCount += event.operations.count
+                    run.outcomes.append(try applier.apply(event, from: first))
                     // Many deletions, each within its bound, are not to add up: save what there is, and go on.
                     if registry.loadedCount - prefetched > Self.maximumGrowth { break }
                 } catch let deletion as EventApplier.LargeDeletion {
@@ -59,14 +64,14 @@ extension WriterContext {
             if large.isAlone {
                 run.outcomes.append(try deleteInStore(large.deletion, history, &tally))
             } else {
-                let reason = "The event deletes too much in passing; send the deletion alone"
+                let reason = "The event deletes too many objects beside its other changes; send the deletion alone"
                 run.outcomes.append(.failed(EventFailure(code: "delete.too_large", reason)))
             }
         }
         registry.reset()
     }
 
-    /// The number of objects that a chunk's events may have read beyond those that were foreseen.
+    /// The number of objects that a chunk's events may read beyond the foreseen ones.
     private static let maximumGrowth = 5000
 
     /// The number of objects that are saved together in work on more objects than memory should hold.
@@ -175,5 +180,18 @@ extension WriterContext.Chunk {
         }
         ledger.removedLetters += unwantedLetters
         return ledger
+    }
+}
+
+extension WriterContext {
+    /// Commits the chunks of events; the next call throws to their caller if that fails.
+    package func commitChunks() throws(StoreError) {
+        guard uncommittedRows > 0 else { return try commit() }
+        do {
+            try commit()
+        } catch {
+            undoneChunks = error
+            throw error
+        }
     }
 }

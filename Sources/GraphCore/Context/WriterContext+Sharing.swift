@@ -3,7 +3,7 @@ extension WriterContext {
     /// Whether other writers write the store too.
     package var sharesStore: Bool { session.sharesStore }
 
-    /// Takes partitions over from whichever writer had them. Read their positions afterwards.
+    /// Takes partitions over from their former writer. Read their positions afterwards.
     ///
     /// - Throws: ``StoreError``; applied chunks are undone then.
     package func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
@@ -12,7 +12,7 @@ extension WriterContext {
         try undoingOnFailure("claim partitions") { try session.claimPartitions(partitions) }
     }
 
-    /// Takes or keeps a role that one of several writers has, and commits that with whatever is applied.
+    /// Takes or keeps a role that one of several writers has, and commits that with the applied events.
     ///
     /// - Returns: a number that changes with each taking of the role, or nil where another writer has it.
     package func holdRole(_ name: String) throws(StoreError) -> Int64? {
@@ -74,7 +74,7 @@ extension WriterContext {
         }
     }
 
-    /// Takes the end of a transaction.
+    /// Notes the end of a transaction.
     func noteCommit() {
         if isDraft, let token = draftToken { savedToken = token + session.tokenShift }
         if isDraft || isLockedChunk { attempts.committed(isDraft: isDraft) }

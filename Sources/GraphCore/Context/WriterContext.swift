@@ -11,7 +11,7 @@ public final class WriterContext: @unchecked Sendable {
 
     /// How a writer context works.
     public struct Options {
-        /// Who writes, for the history: the process, unless it says otherwise.
+        /// The author of changes, for the history: the name of the process by default.
         public var author = ProcessInfo.processInfo.processName
         /// The context's name, for the history.
         public var name: String?
@@ -19,7 +19,7 @@ public final class WriterContext: @unchecked Sendable {
         public var leaseTTLSeconds: Double = 10
         /// The number of objects above which a deletion is carried out inside the store, by sets of rows.
         public var setDeletionThreshold = 1000
-        /// A program's own checks by the name of the entity; those of an ancestor hold for its sub-entities too.
+        /// A program's own checks by the name of the entity; an ancestor's checks hold for its sub-entities too.
         public var validators: [String: EntityValidator] = [:]
         /// Whether a store whose disk failed is verified before it is written again; a repair does without.
         public var verifiesSuspectStore = true
@@ -43,7 +43,7 @@ public final class WriterContext: @unchecked Sendable {
         /// The token of the history transaction, or nil where nothing changed.
         public let token: Int64?
 
-        /// Throws what the chunk's events were refused for, so that no refusal passes unseen.
+        /// Throws the errors for which the chunk's events were refused, so that no refusal passes unseen.
         ///
         ///     let changes = try writer.apply(chunk).check().changes
         ///
@@ -94,16 +94,16 @@ public final class WriterContext: @unchecked Sendable {
     package let options: Options
     package let session: any WriterSession
     package let registry: ObjectRegistry
-    let applier: EventApplier
+    package let applier: EventApplier
     package let plan: DerivedPlan
     private var claimRenewed: Int64
     package var nextChange: Int64
-    var uncommittedCount = 0
+    package var uncommittedCount = 0
     private var lastCommittedToken: Int64?
     private var isClosed = false
     /// Whether the counters have to be read before the next transaction writes.
     private var needsCounters = false
-    var savedToken: Int64?
+    package var savedToken: Int64?
     /// Whether the open transaction is a draft, which may be lost to another writer.
     var isDraft = false
     /// The draft's token, counted from the last one before it.
@@ -122,7 +122,7 @@ public final class WriterContext: @unchecked Sendable {
     public var committedToken: Int64? { exclusively { lastCommittedToken } }
 
     /// Calls `body` while no other thread uses the writer.
-    func exclusively<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func exclusively<Result>(_ body: () throws -> Result) rethrows -> Result {
         lock.lock()
         defer { lock.unlock() }
         return try body()
@@ -269,8 +269,8 @@ public final class WriterContext: @unchecked Sendable {
         return true
     }
 
-    /// Commits what is applied and gives the lease up. Another call of the writer, or of an editing context that saves
-    /// through it, throws then; closing it again does nothing.
+    /// Commits the applied events and gives the lease up. Another call of the writer, or of an editing context that
+    /// saves through it, throws then; closing it again does nothing.
     ///
     /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
@@ -295,15 +295,15 @@ public final class WriterContext: @unchecked Sendable {
         }
     }
 
-    func beginIfNeeded() throws {
+    package func beginIfNeeded() throws {
         if isDraft { try commit() }
         if session.isInTransaction { return }
         try session.begin()
         try takeCounters()
     }
 
-    /// Takes the counters into a transaction that has begun, where those in memory may be wrong. Others may write the store,
-    /// or its server was away when work was undone.
+    /// Reads the counters again in a transaction that has begun, where the counters in memory may be wrong. Others may
+    /// write the store, or its server was away when work was undone.
     func takeCounters() throws {
         if session.sharesStore || needsCounters { take(try session.counters()) }
     }
@@ -314,13 +314,13 @@ public final class WriterContext: @unchecked Sendable {
         needsCounters = false
     }
 
-    /// Forgets what memory holds and reads the counters again.
+    /// Forgets all objects in memory and reads the counters again.
     package func restart() throws {
         forget()
         take(try session.counters())
     }
 
-    /// Forgets what memory holds, the terms of aggregates among it: their rows may be undone.
+    /// Forgets all objects in memory, with the terms of aggregates: their rows may be undone.
     private func forget() {
         registry.reset()
         registry.aggregateMemory?.removeAll()
@@ -348,7 +348,7 @@ public final class WriterContext: @unchecked Sendable {
         do {
             return try perform(action, body)
         } catch {
-            // The failure is what the caller has to know; if undoing fails too, the next use says so.
+            // The caller has to know the failure; if undoing fails too, the next use says so.
             store.storage.note(error)
             try? rollback()
             throw error
@@ -374,7 +374,7 @@ public final class WriterContext: @unchecked Sendable {
         return result
     }
 
-    /// Removes dead letters, and commits that with whatever is applied.
+    /// Removes dead letters, and commits that with the applied events.
     ///
     /// - Throws: ``StoreError``.
     public func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {

@@ -7,8 +7,10 @@
 package struct DeletePropagation {
     package let registry: ObjectRegistry
 
+    package init(registry: ObjectRegistry) { self.registry = registry }
+
     /// A survivor that loses its reference to a deleted object.
-    struct Nullification {
+    package struct Nullification {
         let deleted: ContextObject
         /// The relationship from the deleted object to the survivor.
         let relationship: Relationship
@@ -18,10 +20,15 @@ package struct DeletePropagation {
     package struct Plan {
         /// The objects to delete, the given ones first.
         package var deleted: [ContextObject]
-        var nullified: [Nullification] = []
+        package var nullified: [Nullification]
+
+        package init(deleted: [ContextObject], nullified: [Nullification]) {
+            self.deleted = deleted
+            self.nullified = nullified
+        }
     }
 
-    /// Returns what to do.
+    /// Returns the deletions and changes to carry out.
     ///
     /// - Throws: ``ValidationFailures`` with code 1600 where rules refuse;
     ///   ``ObjectRegistry/TooManyDestinations`` where the deletion reaches too far for memory.
@@ -36,7 +43,7 @@ package struct DeletePropagation {
     /// Returns the objects to delete with others, the given ones first.
     ///
     /// - Parameter onCascade: called with each object to delete and each destination that its rules delete too.
-    func closure(
+    package func closure(
         of roots: [ContextObject], onCascade: (ContextObject, ContextObject) -> Void = { _, _ in }
     ) throws -> [ContextObject] {
         var deleted = roots
@@ -57,11 +64,12 @@ package struct DeletePropagation {
     }
 
     /// Returns the survivors' references to deleted objects.
-    func nullifications(of deleted: [ContextObject]) throws -> [Nullification] {
+    package func nullifications(of deleted: [ContextObject]) throws -> [Nullification] {
         let toDelete = Set(deleted.map(ObjectIdentifier.init))
         var nullified: [Nullification] = []
         for object in deleted {
-            for relationship in object.entity.relationships where isNullified(relationship, of: object) {
+            for relationship in object.entity.relationships
+            where relationship.isCleared(by: rule(relationship, of: object)) {
                 for destination in try destinations(of: object, relationship)
                 where !toDelete.contains(ObjectIdentifier(destination)) {
                     nullified.append(
@@ -89,17 +97,8 @@ package struct DeletePropagation {
                 !toDelete.contains(ObjectIdentifier($0))
             }
             if remaining.isEmpty { return nil }
-            return ValidationFailure(
-                reason: .deniedDelete, entity: object.entity.name, property: relationship.name,
-                limit: "forbids the deletion while there are objects in it"
-            ).about(object)
+            return ValidationFailure.deniedDelete(relationship, of: object.entity).about(object)
         }
-    }
-
-    private func isNullified(_ relationship: Relationship, of object: ContextObject) -> Bool {
-        let rule = rule(relationship, of: object)
-        if case .join = relationship.storage { return rule.removesLinks }
-        return rule.clearsReferences
     }
 
     private func rule(_ relationship: Relationship, of object: ContextObject) -> DeleteRule {

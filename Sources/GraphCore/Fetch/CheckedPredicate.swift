@@ -99,7 +99,7 @@ package struct CheckedCollection: Sendable {
     package let element: Int
 }
 
-/// An aggregate of a collection's objects, or of those that match the filter.
+/// An aggregate of a collection's objects, or of the objects that match the filter.
 package struct CheckedAggregate: Sendable {
     package let function: CollectionFunction
     package let collection: CheckedCollection

@@ -59,7 +59,7 @@ package struct FetchCursor: Sendable, Equatable {
 
     /// Reads a cursor.
     ///
-    /// - Parameter types: those of the request's sort keys.
+    /// - Parameter types: the types of the request's sort keys.
     /// - Throws: ``FetchPredicateError`` with code `predicate.cursor` if it is broken or of another request.
     init(_ text: String, fingerprint: UInt64, types: [ExpressionType]) throws(FetchPredicateError) {
         guard text.utf8.count <= Self.maximumBytes, let bytes = Self.bytes(text), bytes.first == Self.version else {

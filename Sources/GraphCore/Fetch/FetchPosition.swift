@@ -3,6 +3,11 @@ package struct FetchPosition: Sendable, Equatable {
     package let pk: Int64
     package let values: [Value]
 
+    package init(pk: Int64, values: [Value]) {
+        self.pk = pk
+        self.values = values
+    }
+
     /// Tells whether an object at this place comes before one at another place.
     ///
     /// Missing values come before all others, and texts compare by their UTF-8 bytes. Primary keys decide between equal

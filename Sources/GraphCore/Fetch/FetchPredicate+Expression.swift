@@ -48,7 +48,7 @@ extension FetchPredicate {
         }
 
         /// Tells whether the expression is a literal, which takes its type from the other side of the comparison.
-        var isLiteral: Bool {
+        package var isLiteral: Bool {
             switch self {
             case .literal: true
             case .list(let expressions): expressions.allSatisfy(\.isLiteral)

@@ -152,7 +152,7 @@ public struct CheckedFetchRequest: Sendable {
     package let includesPlaceholders: Bool
     package let includesSubentities: Bool
     package var now: Int64?
-    /// Distinguishes this request's cursors from those of others.
+    /// Distinguishes this request's cursors from the cursors of other requests.
     package let fingerprint: UInt64
     /// The kept request that this one differs from by page and time only, or nil if it was not kept.
     package var origin: Origin?

@@ -1,4 +1,4 @@
-/// The fetch requests that were checked before for the snapshots of one connection; those that were used last are kept.
+/// The fetch requests that were checked before for one connection's snapshots; the cache keeps the last used ones.
 ///
 /// Requests with variables, or with conditions given as trees, mostly come with other values and are not kept.
 package final class FetchRequestCache {

@@ -10,13 +10,13 @@ package indirect enum IndexCondition: Sendable {
 
     /// Checks a condition on the objects of an entity.
     ///
-    /// - Throws: ``FetchPredicateError`` where the condition is wrong, or cannot be that of an index.
+    /// - Throws: ``FetchPredicateError`` where the condition is wrong, or an index cannot have it.
     package init(_ text: String, entity: Entity, model: ObjectModel) throws(FetchPredicateError) {
         let predicate = try FetchPredicate.parse(text)
         try self.init(try PredicateChecker.check(predicate, entity: entity, model: model))
     }
 
-    /// Returns what keeps a condition from being that of an index, or nil.
+    /// Returns the reason why an index cannot have a condition, or nil.
     package static func problem(_ text: String, entity: Entity, model: ObjectModel) -> (
         message: String, remedy: String
     )? {
@@ -107,7 +107,7 @@ package struct IndexComparison: Sendable, Hashable {
     }
 }
 
-// The indexes that the objects of an entity are in: those that the entity and its ancestors declare.
+// The indexes that the objects of an entity are in: the entity and its ancestors declare them.
 extension ObjectModel {
     private func indexes(_ entity: Int) -> [(entity: Entity, index: EntityIndex)] {
         ([entity] + entities[entity].ancestorIndexes).flatMap { position in

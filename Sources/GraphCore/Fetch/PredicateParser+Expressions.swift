@@ -121,7 +121,7 @@ extension PredicateParser {
         }
     }
 
-    /// Takes a value's argument, with the placeholder's place.
+    /// Reads a value's argument, with the placeholder's place.
     private mutating func value() throws(FetchPredicateError) -> FetchPredicate.Expression {
         let column = current.column
         let argument = try argument()
@@ -229,7 +229,7 @@ extension PredicateParser {
         return path
     }
 
-    /// Takes one part of a path, or returns false if there is none.
+    /// Reads one part of a path, or returns false if there is none.
     private mutating func step(_ path: inout PropertyPath, isTail: Bool = false) throws(FetchPredicateError) -> Bool {
         switch current.content {
         case .name(let name), .escapedName(let name):

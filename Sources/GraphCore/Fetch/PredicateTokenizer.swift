@@ -92,7 +92,7 @@ struct PredicateTokenizer {
         }
     }
 
-    /// Takes the letters after `%`: `@`, `K`, or those of a number as in `%d` and `%ld`.
+    /// Reads the letters after `%`: `@`, `K`, or a number's letters as in `%d` and `%ld`.
     private mutating func placeholder(_ column: Int) throws(FetchPredicateError) -> String {
         if current == "@" || current == "K" {
             position += 1
@@ -122,7 +122,7 @@ struct PredicateTokenizer {
         return String(String.UnicodeScalarView(scalars[start..<position]))
     }
 
-    /// Takes digits with a point and an exponent; the checker tests the number against the property's type.
+    /// Reads digits with a point and an exponent; the checker tests the number against the property's type.
     private mutating func number() -> String {
         var text = digits()
         if current == "." {

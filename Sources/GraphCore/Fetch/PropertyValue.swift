@@ -3,8 +3,8 @@ import Foundation
 /// A Swift value for a property or a predicate. The whole API uses this one conversion.
 ///
 /// `String`, whole numbers of any width, `Double`, `Float`, `Bool`, `Decimal`, `Date`, `UUID`, `URL`, `Data`, `[UInt8]`,
-/// optionals and arrays of these, ``Value``, ``ManagedObject`` and ``TypedObject`` conform. A text
-/// takes the type of the property: `"2026-01-02"` for a date.
+/// and optionals and arrays of these conform. So do ``Value``, ``StoredValue``, ``ManagedObject`` and ``TypedObject``.
+/// A text takes the type of the property: `"2026-01-02"` for a date.
 public protocol PropertyValue {
     /// The value as an expression, whose type decides which properties accept it.
     var predicateExpression: FetchPredicate.Expression { get }
@@ -36,6 +36,27 @@ extension Value: PropertyValue {
     public var predicateExpression: FetchPredicate.Expression { .literal(Literal(.stored(self))) }
 }
 
+/// The cases of ``Value``, where a ``PropertyValue`` is expected: `try chat.set("title", .null)`.
+public struct StoredValue: PropertyValue {
+    /// The value in stored form.
+    public let predicateExpression: FetchPredicate.Expression
+
+    fileprivate init(_ value: Value) { predicateExpression = value.predicateExpression }
+}
+
+extension PropertyValue where Self == StoredValue {
+    /// No value.
+    public static var null: StoredValue { StoredValue(.null) }
+    /// A whole number; of a boolean 0 or 1, of a date its microseconds since 1970 UTC.
+    public static func integer(_ number: Int64) -> StoredValue { StoredValue(.integer(number)) }
+    /// A number.
+    public static func double(_ number: Double) -> StoredValue { StoredValue(.double(number)) }
+    /// A text, which takes the property's type.
+    public static func text(_ text: String) -> StoredValue { StoredValue(.text(text)) }
+    /// Bytes.
+    public static func blob(_ bytes: [UInt8]) -> StoredValue { StoredValue(.blob(bytes)) }
+}
+
 extension AttributeValue {
     /// The stored form with the Swift type.
     public var predicateExpression: FetchPredicate.Expression {
@@ -59,19 +80,6 @@ extension Array: PropertyValue where Element: PropertyValue {
 extension Optional: PropertyValue where Wrapped: PropertyValue {
     /// The value, or nil.
     public var predicateExpression: FetchPredicate.Expression { self?.predicateExpression ?? .null }
-}
-
-extension ManagedObject: PropertyValue {
-    /// The object's identity; an empty list, which is no value, for an object that is gone.
-    public var predicateExpression: FetchPredicate.Expression {
-        guard let identity = try? identity else { return .list([]) }
-        return .literal(Literal(Literal.Content(identity, entity.identity.type)))
-    }
-}
-
-extension TypedObject: PropertyValue {
-    /// The object's identity; an empty list, which is no value, for an object that is gone or has no context.
-    public var predicateExpression: FetchPredicate.Expression { managedObject?.predicateExpression ?? .list([]) }
 }
 
 extension FetchPredicate.Expression: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

@@ -7,7 +7,7 @@ package enum TextPatterns {
     package static func end(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
-            // Texts compare by their UTF-8 bytes, whose order is that of the scalars; surrogates are none.
+            // Texts compare by their UTF-8 bytes, which gives the order of the scalars; surrogates are no scalars.
             let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
             guard let scalar = Unicode.Scalar(next) else { continue }
             scalars.append(scalar)
@@ -18,6 +18,7 @@ package enum TextPatterns {
 
     /// Tells whether a text matches a LIKE pattern of NSPredicate.
     package static func matches(_ text: String, like pattern: String) -> Bool {
+        let reading = ReadInterruption.current
         let parts = Self.parts(pattern)
         let scalars = Array(text.unicodeScalars)
         var (part, position) = (0, 0)
@@ -31,6 +32,7 @@ package enum TextPatterns {
                 part += 1
                 position += 1
             } else if let last = retry {
+                if last.position & 0xFFF == 0xFFF, reading?.isRequested ?? false { return false }
                 retry = (last.part, last.position + 1)
                 (part, position) = (last.part, last.position + 1)
             } else {

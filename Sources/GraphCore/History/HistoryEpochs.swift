@@ -1,7 +1,7 @@
-/// The epochs of a store's history. Each begins where a server went on without the last transactions of another one.
+/// The epochs of a store's history. Each begins where a store went on without the last transactions of another one.
 ///
-/// A standby that lagged behind and was promoted lacks the last transactions, and so does a server that was restored from
-/// a copy. It gives their numbers out again. So a place in the history is a number together with an epoch.
+/// A standby that lagged behind and was promoted lacks the last transactions, and so does a store that was restored from
+/// a backup. It gives their numbers out again. So a place in the history is a number together with an epoch.
 package struct HistoryEpochs: Sendable, Equatable {
     /// The beginning of an epoch.
     package struct Fork: Sendable, Equatable {
@@ -22,7 +22,7 @@ package struct HistoryEpochs: Sendable, Equatable {
     /// A history of one epoch, number 0.
     package init() {}
 
-    /// Reads what ``text`` has written; what is no fork is left out.
+    /// Reads the forks from a text in the form of ``text``, and leaves out words that are no fork.
     package init(text: String?) {
         forks = (text ?? "").split(separator: " ").compactMap { part in
             let numbers = part.split(separator: ":").compactMap { Int64($0) }
@@ -34,6 +34,11 @@ package struct HistoryEpochs: Sendable, Equatable {
     /// The forks, each as `EPOCH:TOKEN:DEADLETTER`, with spaces between.
     package var text: String {
         forks.map { "\($0.epoch):\($0.lastToken):\($0.lastDeadLetter)" }.joined(separator: " ")
+    }
+
+    /// The keys and values of the metadata of a store with these epochs.
+    package var metadata: [(key: String, value: String)] {
+        [(Self.metadataKey, text), ("epoch", "\(current)")]
     }
 
     /// The present epoch.
@@ -67,8 +72,8 @@ package struct HistoryEpochs: Sendable, Equatable {
         if isKnown, shared == token { return }
         throw StoreError(
             .historyForked,
-            "Transaction \(token) of epoch \(epoch) was lost when a server took over; the histories agree up to "
-                + "transaction \(shared)",
+            "Transaction \(token) of epoch \(epoch) was lost when a server took over or a backup was restored; the "
+                + "histories agree up to transaction \(shared)",
             remedy: "Read the store itself, then go on from the token that it has")
     }
 }

@@ -12,7 +12,7 @@ public struct PurgeResult: Sendable, Equatable {
     /// Tells whether no further batch is needed.
     public var isFinished = true
 
-    /// Makes a result; without arguments, that of a batch that removed nothing.
+    /// Makes a result; without arguments, the result of a batch that removed nothing.
     public init(
         transactionCount: Int = 0, changeRowCount: Int = 0, holdingCursors: [String: Int64] = [:],
         passedCursors: [String: Int64] = [:], isFinished: Bool = true
@@ -57,28 +57,4 @@ public struct HistoryPurge: Sendable {
 
     /// Makes a purge that passes no cursor.
     public init(before bound: Bound) { self.bound = bound }
-}
-
-extension WriterContext {
-    /// Removes one batch of old history: at most `limit` transactions from before a time, that time excluded.
-    ///
-    /// Transactions that a named cursor has not read stay, and the result names the cursor.
-    ///
-    /// - Parameters:
-    ///   - time: microseconds since 1970 UTC.
-    ///   - limit: the maximum number of transactions to remove in this batch.
-    /// - Throws: ``StoreError``.
-    public func purgeHistory(before time: Int64, limit: Int = 1000) throws(StoreError) -> PurgeResult {
-        var purge = HistoryPurge(before: .time(time))
-        purge.transactionLimit = limit
-        return try purgeHistory(purge)
-    }
-
-    /// Removes one batch of old history in a transaction of its own; call it until ``PurgeResult/isFinished``.
-    ///
-    /// - Throws: ``StoreError``.
-    public func purgeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
-        try commit()
-        return try change("purge the history") { try $0.removeHistory(purge) }
-    }
 }

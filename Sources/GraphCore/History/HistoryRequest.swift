@@ -1,4 +1,5 @@
-/// What to read of the history: after which token, which transactions, which of their changes, and how many at once.
+/// A request for a part of the history: after which token, which transactions, which of their changes, and how many at
+/// once.
 ///
 /// For example, the deletions of messages that the worker saved after a token:
 ///
@@ -40,7 +41,7 @@ public struct HistoryRequest: Sendable {
 
 /// A page of the history.
 public struct HistoryResult: Sendable {
-    /// The transactions, each with those of its changes that are on this page.
+    /// The transactions, each with the changes that are on this page.
     public let transactions: [HistoryTransaction]
     /// The token to remember after this page. If the page ends within a transaction, it is the token before that
     /// transaction.

@@ -35,7 +35,8 @@ package struct PurgeDecision {
         self.allowed = allowed
     }
 
-    /// Takes the next transaction; false where it stays for a later batch. The first one always goes.
+    /// Adds the next transaction to the batch; returns false where it stays for a later batch. The first one always
+    /// goes.
     package mutating func take(token: Int64, nextChange: Int64, changeCount added: Int) -> Bool {
         changeCount += added
         if last != nil, changeCount > changeLimit { return false }

@@ -8,6 +8,8 @@ public struct MigrationError: CodedError {
         case notInferable = "migration.not_inferable"
         /// Rows stand against the migration.
         case rows = "migration.rows"
+        /// Rows, links or values would be dropped, and nobody has consented to that.
+        case losses = "migration.losses"
         /// The store does not hold the model it was made with, and none was named.
         case missingSource = "migration.missing_source"
         /// The store's model is newer than the one it is to be migrated to.
@@ -36,7 +38,7 @@ public struct MigrationError: CodedError {
         case .rows, .failed: 134_110
         case .missingSource: 134_130
         case .missingStage: 134_170
-        case .newerModel: nil
+        case .newerModel, .losses: nil
         }
     }
 

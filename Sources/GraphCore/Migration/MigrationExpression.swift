@@ -141,7 +141,7 @@ package indirect enum MigrationExpression: ArithmeticNode, Sendable {
             NSDecimalRound(&rounded, &number, 0, .bankers)
             return .number(rounded)
         case .map:
-            // Pairs of what it is and what it becomes; what stands alone at the end is for all else.
+            // Pairs of an old and a new value; the single argument at the end is for all other values.
             for index in stride(from: 1, to: arguments.count - 1, by: 2) where arguments[index].text == first.text {
                 return arguments[index + 1]
             }

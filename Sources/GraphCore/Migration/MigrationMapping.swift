@@ -93,7 +93,7 @@ public struct MigrationMapping: Sendable {
     private mutating func read(_ text: String) {
         let root: Node?
         do {
-            root = try Yams.compose(yaml: text)
+            root = try Yams.compose(yaml: text, .basic)
         } catch {
             report(nil, "This is not YAML", "Correct the syntax")
             return

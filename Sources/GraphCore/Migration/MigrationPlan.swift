@@ -46,14 +46,16 @@ public struct MigrationPlan: Sendable {
     public let problems: [String]
     /// Notes that do not prevent it, such as values beyond limits that the new model sets.
     public var notes: [String] = []
-    /// The number of values that are lost with each attribute that is removed, by entity and attribute: `Member.email`.
-    public var droppedValues: [String: Int64] = [:]
+    /// The rows, links and values that are dropped.
+    public var losses = MigrationLosses()
+    /// The lines that the routes of a configuration need for records with the former names.
+    package var routeLines: [String] = []
     /// Where the copy of the old store is kept, once it was migrated and if that was asked for.
     public package(set) var backup: String?
 
     package init(
         source: String, target: String, difference: ModelDifference, method: Method, steps: [Step], rowCount: Int64,
-        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:]
+        problems: [String], notes: [String] = [], losses: MigrationLosses = MigrationLosses()
     ) {
         self.source = source
         self.target = target
@@ -63,7 +65,13 @@ public struct MigrationPlan: Sendable {
         self.rowCount = rowCount
         self.problems = problems
         self.notes = notes
-        self.droppedValues = droppedValues
+        self.losses = losses
+    }
+
+    /// The number of values that are lost with each attribute that is removed, by entity and attribute: `Member.email`.
+    public var droppedValues: [String: Int64] {
+        get { losses.values }
+        set { losses.values = newValue }
     }
 
     /// The plan in lines.
@@ -79,8 +87,10 @@ public struct MigrationPlan: Sendable {
                 "  \(index + 1). \(step.text)\(step.rowCount.map { " (\(counted($0, "row")))" } ?? "")"
             }
         }
-        if !problems.isEmpty { lines += ["against it:"] + problems.map { "  \($0)" } }
-        if !notes.isEmpty { lines += ["to be known:"] + notes.map { "  \($0)" } }
+        if !problems.isEmpty { lines += ["problems:"] + problems.map { "  \($0)" } }
+        if !losses.isEmpty { lines += ["dropped:"] + losses.lines.map { "  \($0)" } }
+        if !notes.isEmpty { lines += ["notes:"] + notes.map { "  \($0)" } }
+        lines += routeLines
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -97,7 +107,8 @@ public struct MigrationPlan: Sendable {
             "steps": steps.map {
                 JSONObject(["action": $0.action, "subject": $0.subject, "text": $0.text, "rows": $0.rowCount])
             },
-            "problems": problems, "notes": notes, "droppedValues": droppedValues, "backup": backup,
+            "problems": problems, "notes": notes, "droppedRows": losses.rows,
+            "droppedLinks": losses.links, "droppedValues": losses.values, "routes": routeLines, "backup": backup,
             "difference": difference,
         ]).json
     }

@@ -1,15 +1,15 @@
 /// Deletes objects and all that the delete rules reach from them, a page at a time.
 ///
-/// Example: a member leaves that a million messages refer to, and stay. Their keys are found first. Then the messages lose
-/// their reference page by page, and the member goes last. In memory are the keys of the objects that go, those of the
-/// objects that lose a reference, and the rows of a page.
+/// Example: a member leaves that a million messages refer to, and stay. Their keys are found first. Then the messages
+/// lose their reference page by page, and the member goes last. In memory are the keys of the objects that go, the keys
+/// of the objects that lose a reference, and the rows of a page.
 struct PagedDeletion {
     private let session: any WriterSession
     private let tombstone: Tombstone
     private var work: SetWork
     /// The objects that go, the given ones first.
     private var pages: [Page] = []
-    /// Those whose own destinations have not been asked for, by the position of their root.
+    /// The keys of objects whose own destinations have not been asked for, by the position of their root.
     private var found: [Int: [Int64]] = [:]
     private var effects: [Effect] = []
 
@@ -79,7 +79,7 @@ struct PagedDeletion {
         }
     }
 
-    /// Returns those keys that were not known to go.
+    /// Marks the objects of keys as leaving, and returns the keys that were not marked before.
     private mutating func note(_ keys: [Int64], _ root: Int) -> [Int64] {
         keys.filter { work.leaving[root].insert($0).inserted }
     }
@@ -128,7 +128,7 @@ struct PagedDeletion {
 
     // MARK: The objects that stay
 
-    /// Finds what the deletion does to survivors, and whether a rule refuses it.
+    /// Finds the effects of the deletion on survivors, and whether a rule refuses it.
     private mutating func survey(_ save: PagedSave) throws {
         var failures = ValidationFailures()
         for page in pages {
@@ -136,7 +136,7 @@ struct PagedDeletion {
                 for relationship in entity.relationships {
                     if relationship.deleteRule.refusesWhileDestinationsStay {
                         failures.add(try refusals(of: rows, relationship))
-                    } else if relationship.isNullified {
+                    } else if relationship.isCleared(by: relationship.deleteRule) {
                         try noteEffects(of: rows, entity, relationship, save)
                     }
                 }
@@ -160,10 +160,8 @@ struct PagedDeletion {
             refused = refused.filter { present.contains($0.value) }
         }
         return rows.filter { refused[$0.pk] != nil }.map { row in
-            ValidationFailure(
-                reason: .deniedDelete, entity: row.entity.name, property: relationship.name,
-                limit: "forbids the deletion while there are objects in it"
-            ).about(row.values[row.entity.identitySlot], ManagedObjectID(row.entity, row.pk))
+            ValidationFailure.deniedDelete(relationship, of: row.entity)
+                .about(row.values[row.entity.identitySlot], ManagedObjectID(row.entity, row.pk))
         }
     }
 
@@ -238,7 +236,7 @@ struct PagedDeletion {
     ) throws(StoreError) -> [DeletePropagation.Nullification] {
         var found: [(object: ContextObject, relationship: Relationship, key: Int64)] = []
         for object in objects {
-            for relationship in object.entity.relationships where relationship.isNullified {
+            for relationship in object.entity.relationships where relationship.isCleared(by: relationship.deleteRule) {
                 guard let slot = relationship.slot, let inverse = model.inverse(of: relationship), !inverse.isToMany,
                     case .integer(let key) = object.state.values[slot]
                 else { continue }
@@ -254,13 +252,5 @@ struct PagedDeletion {
             }
             return DeletePropagation.Nullification(deleted: object, relationship: relationship, destination: partner)
         }
-    }
-}
-
-extension Relationship {
-    /// Whether destinations that stay lose a stored object when it is deleted.
-    fileprivate var isNullified: Bool {
-        if case .join = storage { return deleteRule.removesLinks }
-        return deleteRule.clearsReferences
     }
 }

@@ -1,8 +1,8 @@
 /// Set operations on rows in memory, for a storage that has none of its own.
 ///
-/// The graph applies its own rules to the objects, as it does to those of a chunk, and saves them page by page. In memory are
-/// the keys of all objects and the rows of a page. Each page asks the storage, so a server sees that the work goes on. An
-/// update that sets a unique attribute takes all its objects as one page, because values may change places.
+/// The graph applies its own rules to the objects, as to the objects of a chunk, and saves them page by page. In memory
+/// are the keys of all objects and the rows of a page. Each page asks the storage, so a server sees that the work goes
+/// on. An update that sets a unique attribute takes all its objects as one page, because values may change places.
 package struct RowSetOperations: SetOperations {
     private let session: any WriterSession
     /// A snapshot of the open transaction.

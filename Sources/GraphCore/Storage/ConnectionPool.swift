@@ -8,7 +8,7 @@ package final class ConnectionPool<Connection>: Sendable {
         /// The next caller gets it.
         case kept
         case closed
-        /// It is closed, and so are those that nobody uses.
+        /// The connection is closed, and so are all connections that nobody uses.
         case closedWithIdle
     }
 

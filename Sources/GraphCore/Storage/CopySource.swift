@@ -24,7 +24,7 @@ extension ReadContext {
             .unavailable, "The store cannot be copied", remedy: "Copy a store in a file or in PostgreSQL")
     }
 
-    /// Returns the number of all rows of the store that a copy gets: those of objects, links, history and dead letters.
+    /// Returns the number of the store's rows that a copy gets: objects, links, history and dead letters.
     ///
     /// - Throws: ``StoreError``.
     package func rowCountForCopy() throws -> Int {

@@ -3,7 +3,7 @@ package enum ChangedObject {
     /// An object of the context, which keeps its entity and identity.
     case object(ContextObject)
     /// A row that the context does not hold.
-    case row(Entity, key: Int64, identity: Value)
+    indirect case row(Entity, key: Int64, identity: Value)
 
     package var entity: Entity {
         switch self {
@@ -27,38 +27,49 @@ package enum ChangedObject {
     }
 }
 
-/// Changes of one history transaction, in columns of one length.
+/// Changes of one history transaction.
 package struct HistoryEntries {
+    /// A changed object with what became of it.
+    package struct Entry {
+        package let object: ChangedObject
+        package let kind: ChangeKind
+        /// The names of the changed properties, separated by commas, of an update; the preserved values of a deleted object,
+        /// as JSON text, or nil.
+        private let text: String?
+
+        fileprivate init(_ object: ChangedObject, _ kind: ChangeKind, _ text: String?) {
+            (self.object, self.kind, self.text) = (object, kind, text)
+        }
+
+        /// The names of the changed properties, separated by commas; nil but for updates.
+        package var properties: String? { kind == .update ? text : nil }
+
+        /// The preserved values of a deleted object, as JSON text, or nil.
+        package var preservedValues: String? { kind == .delete ? text : nil }
+    }
+
     /// The number of the first change; the others follow without a gap.
     package let firstChange: Int64
-    package private(set) var objects: [ChangedObject] = []
-    package private(set) var kinds: [ChangeKind] = []
-    /// The names of the changed properties, separated by commas; nil but for updates.
-    package private(set) var properties: [String?] = []
-    /// The preserved values of deleted objects, as JSON text, or nil.
-    package private(set) var preservedValues: [String?] = []
+    private var entries: [Entry] = []
 
-    package var count: Int { kinds.count }
+    package var count: Int { entries.count }
+
+    package var indices: Range<Int> { entries.indices }
+
+    package subscript(index: Int) -> Entry { entries[index] }
 
     init(firstChange: Int64) { self.firstChange = firstChange }
 
     package mutating func append(
-        _ object: ChangedObject, _ kind: ChangeKind, properties names: String?, preservedValues values: String?
+        _ object: ChangedObject, _ kind: ChangeKind, properties: String?, preservedValues: String?
     ) {
-        objects.append(object)
-        kinds.append(kind)
-        properties.append(names)
-        preservedValues.append(values)
+        entries.append(Entry(object, kind, kind == .update ? properties : preservedValues))
     }
 
     /// Removes the changes from a number on.
     package mutating func removeAll(from change: Int64) {
         let surplus = count - Int(max(0, change - firstChange))
-        if surplus <= 0 { return }
-        objects.removeLast(surplus)
-        kinds.removeLast(surplus)
-        properties.removeLast(surplus)
-        preservedValues.removeLast(surplus)
+        if surplus > 0 { entries.removeLast(surplus) }
     }
 }
 

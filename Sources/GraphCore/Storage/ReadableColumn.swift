@@ -21,7 +21,7 @@ package struct ReadableColumn {
         let shown =
             entity.attributes.map { ($0.name, $0.entityIndex, Content.attribute($0)) }
             + links.map { ($0.name, $0.entityIndex, Content.relationship($0)) }
-        // Inherited properties come first, and those of one entity in the order in which their columns are named.
+        // Inherited properties come first. The properties of one entity stand in the order of their columns' names.
         func rank(_ index: Int) -> (Int, String) {
             (model.entities[shown[index].1].ancestorIndexes.count, shown[index].0)
         }

@@ -46,8 +46,9 @@ package struct RowChanges {
 
     /// Links to remove.
     package var removedLinks: [Link] = []
-    /// The primary keys of rows to delete, by the position of the hierarchy's root. The storage first clears the references
-    /// to them that no delete rule has cleared: those of relationships without inverse, and links of join tables.
+    /// The primary keys of rows to delete, by the position of the hierarchy's root. The storage first clears the
+    /// references to them that no delete rule has cleared: references of relationships without inverse, and links of
+    /// join tables.
     package var deletedKeys: [Int: [Int64]] = [:]
     /// Updates that clear unique values which other rows of this save take over.
     package var vacated: [Updates] = []
@@ -72,7 +73,7 @@ package struct RowChanges {
     private let keepsFormerValues: Bool
     private let joinsUpdates: Bool
 
-    /// Makes changes of nothing, in a model with so many entities.
+    /// Makes an empty set of changes, for a model with this number of entities.
     ///
     /// - Parameter joinsUpdates: whether the rows of a hierarchy stand together and have all slots that one of them
     ///   changes: one long list for few.

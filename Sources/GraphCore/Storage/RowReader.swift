@@ -14,7 +14,7 @@ package enum ReadRequest {
     case rows(entity: Int, RowKeys, limit: Int? = nil)
     /// Links of a join table by the keys of the objects on one side; at most `limit` links.
     case links(table: Int, of: [Int64], isOwnerSide: Bool, limit: Int? = nil)
-    /// Those of the given links that the store has.
+    /// The links that the store has, of the given links.
     case existingLinks(table: Int, [Pair])
     /// The greatest place in an ordered relationship of each owner that has destinations.
     case greatestPlaces(Relationship, owners: [Int64])

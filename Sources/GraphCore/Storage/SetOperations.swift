@@ -1,5 +1,5 @@
-/// Work that a storage does by itself, on more objects than memory should hold. The effects are those of the rules in
-/// memory, and the work's history and tally take each change.
+/// Work that a storage does by itself, on more objects than memory should hold. It has the same effects as the rules in
+/// memory. The work's history and tally take each change.
 ///
 /// The caller undoes everything where a call throws.
 package protocol SetOperations {
@@ -37,7 +37,7 @@ package protocol SetOperations {
 
 /// The tools of every set operation.
 package struct SetWork {
-    /// Takes the changes; its time is that of the save.
+    /// The history that takes the changes, with the time of the save.
     package let history: HistoryWriter
     package let plan: DerivedPlan
     package let validators: Validators
@@ -63,7 +63,7 @@ package struct DerivedMarks {
 
 /// A computation of derived values from the rows, prepared before the rows were written.
 package protocol DerivedComputation {
-    /// Computes what was marked and all that follows from it.
+    /// Computes the marked values and all values that follow from them.
     ///
     /// - Parameter absorb: takes an object's entity, key, changed slots and values; true where the caller writes the
     ///   object's change into the history.

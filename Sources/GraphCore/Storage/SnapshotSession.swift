@@ -7,7 +7,7 @@
 /// A session belongs to one thread, and is valid while the call that lends it runs. Calls may be nested: `each` may ask
 /// the same session again.
 ///
-/// - A request's order is that of ``FetchPosition/precedes(_:in:)``, so every storage returns the same page.
+/// - ``FetchPosition/precedes(_:in:)`` states a request's order, so every storage returns the same page.
 /// - Times are in microseconds since 1970 UTC, values in stored form, and no limit is negative.
 /// - A call throws ``StoreError`` where the storage fails, and passes on unchanged what `each` throws. It throws
 ///   ``FetchPredicateError`` with code `predicate.too_complex`, or ``StoreError`` with code `store.too_complex`, where a
@@ -44,7 +44,7 @@ package protocol SnapshotSession {
 
     /// Returns the rows that a to-many relationship of several objects leads to, each with its owner's primary key.
     ///
-    /// The rows of one owner are in the order of the relationship, or else in that of their primary keys.
+    /// The rows of one owner are in the order of the relationship, or else by primary key.
     func destinations(
         _ relationship: Relationship, of owners: [Int64]
     ) throws -> [(owner: Int64, row: StoredRow)]
@@ -75,7 +75,7 @@ package protocol SnapshotSession {
     /// Returns the number of changes in all ranges of a selection that names no object.
     func rangeChangeCount(_ selection: HistorySelection) throws -> Int
 
-    /// Returns the primary keys of the object of an identity, and of those that were deleted under this identity.
+    /// Returns the primary keys of an identity's object, and of deleted objects that had this identity.
     func primaryKeys(_ entity: Entity, identity: Value) throws -> [Int64]
 
     /// Returns the identities of a range's present objects by primary key.
@@ -129,9 +129,17 @@ package protocol SnapshotSession {
     /// Returns the resolved conflicts after `id` in the order of their numbers, at most `limit`.
     func conflicts(after id: Int64, limit: Int) throws -> [ConflictNote]
 
-    /// Returns the audit entries whose number is less than `id`, the last first, at most `limit`; only those of `key`, if
-    /// one is given.
+    /// Returns the audit entries whose number is less than `id`, the last first, at most `limit`; only entries of
+    /// `key`, if one is given.
     func auditEntries(before id: Int64, key: String?, limit: Int) throws -> [AuditEntry]
+
+    /// Returns the number of audit entries that were made before a time.
+    func auditCount(before time: Int64) throws -> Int
+
+    // MARK: Notes
+
+    /// Returns the text that is stored under a key beside the tables, or nil.
+    func note(_ key: String) throws -> String?
 }
 
 extension SnapshotSession {

@@ -28,6 +28,11 @@ package protocol Storage: AnyObject, Sendable {
     /// - Throws: ``StoreError`` with code `store.leased` where another writer context of this process writes the store.
     func makeWriterSession() throws(StoreError) -> any WriterSession
 
+    /// Checks that the store which this process has opened still stands at its place.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where it was removed or exchanged.
+    func checkPlace() throws(StoreError)
+
     // MARK: Soundness
 
     /// Whether the storage failed or was found damaged, and nobody has verified it since.
@@ -36,11 +41,15 @@ package protocol Storage: AnyObject, Sendable {
     /// Marks the store where the error says that the storage failed or is damaged.
     func note(_ error: StoreError)
 
-    /// Takes the mark of ``note(_:)`` away: the store was verified and is sound.
+    /// Removes the mark of ``note(_:)``: the store was verified and is sound.
     func noteSound()
 
     /// Closes all connections. A store that needs verification is left as it is.
     func close() throws(StoreError)
+}
+
+extension Storage {
+    package func checkPlace() throws(StoreError) {}
 }
 
 /// How much room a store takes.

@@ -29,7 +29,7 @@ package protocol WriterSession: RowReader {
     /// Gives the claim up, inside the open transaction, so that the next writer need not wait.
     func releaseClaim() throws(StoreError)
 
-    /// Frees what a session holds of its storage. The session is not used afterwards.
+    /// Frees the resources of the storage that a session holds. The session is not used afterwards.
     func close()
 
     // MARK: Other writers
@@ -52,8 +52,8 @@ package protocol WriterSession: RowReader {
     /// The last token before the last commit of a draft.
     var tokenShift: Int64 { get }
 
-    /// Takes partitions over from whichever writer had them, in a transaction of its own: a position that the former
-    /// writer saves afterwards fails with `store.position_conflict`.
+    /// Takes partitions over from their former writer, in a transaction of its own. A position that the former writer
+    /// saves afterwards fails with `store.position_conflict`.
     func claimPartitions(_ partitions: [StorePartition]) throws(StoreError)
 
     /// Takes or keeps a role that one of several writers has, inside the open transaction.
@@ -73,7 +73,8 @@ package protocol WriterSession: RowReader {
 
     func commit() throws(StoreError)
 
-    /// Undoes the open transaction, if there is one.
+    /// Undoes the open transaction, if there is one. Where that fails, no later call works in that transaction: the session
+    /// undoes it first, or has no connection.
     func rollback() throws(StoreError)
 
     /// Calls `body`, and undoes what it wrote where it throws; the transaction stays open. Calls may be nested.
@@ -113,8 +114,7 @@ package protocol WriterSession: RowReader {
     /// Ends a transaction of the history; one without changes is removed.
     func closeHistory(token: Int64, changeCount: Int64) throws(StoreError)
 
-    /// Writes what a chunk brings besides its events: dead-letter records, how those that were tried again fared, and
-    /// positions.
+    /// Writes the rest of a chunk, beside its events: dead-letter records, the outcome of their retries, and positions.
     ///
     /// - Throws: ``StoreError`` with code `store.position_conflict` where the store holds another position than a new one
     ///   has to follow.
@@ -149,10 +149,15 @@ package protocol WriterSession: RowReader {
     /// Removes the oldest audit entries that were made before a time, at most `limit`, and returns how many.
     func removeAuditEntries(before time: Int64, limit: Int) throws(StoreError) -> Int
 
-    /// Examines the next `limit` tombstones of a sweep and removes those that were saved before a time.
+    /// Examines the next `limit` tombstones of a sweep and removes the ones that were saved before a time.
+    ///
+    /// - Parameter countsOnly: whether they stay, and are only counted.
     func removeTombstones(
-        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int, countsOnly: Bool
     ) throws(StoreError) -> TombstonePurgeResult
+
+    /// Stores a text under a key beside the tables.
+    func putNote(_ key: String, _ text: String) throws(StoreError)
 
     // MARK: Sets
 
@@ -198,7 +203,7 @@ package struct StorePartition: Hashable, Sendable {
 
 /// The counters that the writer continues.
 package struct StoreCounters {
-    /// The next primary key by the position of each entity; those of one hierarchy are equal.
+    /// The next primary key by the position of each entity; the entities of a hierarchy have the same.
     package var nextKeys: [Int64]
     /// The number of the next change in the history.
     package var nextChange: Int64
@@ -228,7 +233,7 @@ package struct TombstoneChanges {
 package struct ChunkLedger {
     /// New dead-letter records; of one that the store has already, another attempt is counted.
     package var letters: [DeadLetter] = []
-    /// Dead-letter records that were tried again in vain.
+    /// Dead-letter records that were tried again and failed.
     package var failedAttempts: [FailedAttempt] = []
     /// The numbers of dead-letter records that are done with.
     package var removedLetters: [Int64] = []

@@ -18,7 +18,7 @@ package struct OwnerAggregate {
     /// The value that the rows give.
     package var expected: Value { running.value }
 
-    /// Tells whether the stored value is that of the rows, as a value of `type`.
+    /// Tells whether the stored value agrees with the rows, as a value of `type`.
     package func agrees(_ type: AttributeType) -> Bool {
         // Binary fractions depend on the order in which they are added up.
         if case .double(let stored) = stored, case .double(let expected) = expected {

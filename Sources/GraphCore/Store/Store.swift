@@ -50,6 +50,9 @@ public final class Store: Sendable {
 
     /// As ``read(_:)``, without blocking the task's thread. The read ends once the task is cancelled, and returns nil.
     ///
+    /// One step of a database, such as a sort or a function of a long text, knows no end. A read may be in such a step a
+    /// second after its end. Then it answers all the same. Its thread and its connection are free once the step is over.
+    ///
     /// - Parameters:
     ///   - limitSeconds: how long the read may take once it has begun; nil for any time.
     ///   - schedule: has the read done on a thread that may block; by default at once, on a thread of its own.
@@ -60,13 +63,22 @@ public final class Store: Sendable {
         _ body: @escaping @Sendable (ReadContext) throws -> Result
     ) async throws -> Result? {
         let interruption = ReadInterruption(limitSeconds: limitSeconds)
+        let answer = AbandonableAnswer<Result>()
         do {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
-                    schedule { continuation.resume(with: Swift.Result { try self.read(interruption, body) }) }
+                    answer.wait(continuation)
+                    schedule {
+                        if let limitSeconds {
+                            let late = StoreError.timeLimit(seconds: limitSeconds)
+                            answer.abandon(afterSeconds: limitSeconds, with: late)
+                        }
+                        answer.give(Swift.Result { try self.read(interruption, body) })
+                    }
                 }
             } onCancel: {
                 interruption.cancel()
+                answer.abandon(afterSeconds: 0, with: CancellationError())
             }
         } catch {
             if error is CancellationError || Task.isCancelled { return nil }
@@ -112,6 +124,11 @@ extension Store {
         return try read { try administration.verify($0, slices, progress: progress) }
     }
 
+    /// Checks that the store still stands at its place, where others open it.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where it was removed or exchanged.
+    package func checkPlace() throws(StoreError) { try storage.checkPlace() }
+
     /// Whether the storage failed or was found damaged, and nobody has verified the store since.
     ///
     /// A disk that failed once may have lost data that it reported as written. Such a store is verified before anybody
@@ -144,39 +161,5 @@ extension Store {
         throw StoreError(
             .unavailable, "The storage '\(storage.path)' has no administration",
             remedy: "Keep the store in a file to verify or repair it")
-    }
-}
-
-extension WriterContext {
-    /// Repairs values that follow from the rest of the store: derived values, references and links that lead nowhere.
-    ///
-    /// Works in chunks, each a transaction of its own with a history transaction for its changes. An interrupted repair
-    /// can be called again. The report holds the problems that only a person can decide.
-    ///
-    /// - Parameters:
-    ///   - chunkLength: the number of objects or links that one transaction looks at.
-    ///   - progress: takes the name of each step before it begins.
-    /// - Throws: ``StoreError``.
-    public func repair(chunkLength: Int = 5000, progress: (String) -> Void = { _ in }) throws -> RepairReport {
-        try repair(chunkLength, progress) { try store.verify(progress: progress) }
-    }
-
-    /// Repairs as ``repair(chunkLength:progress:)`` does.
-    ///
-    /// - Parameter verifying: takes each step of the verification afterwards.
-    package func repair(
-        progress: (String) -> Void, verifying: (VerificationStep) -> Void
-    ) throws -> RepairReport {
-        try repair(5000, progress) { try store.verify(.ofOneSnapshot, progress: verifying) }
-    }
-
-    private func repair(
-        _ chunkLength: Int, _ progress: (String) -> Void, verify: () throws -> VerificationReport
-    ) throws -> RepairReport {
-        var report = try store.administration().repair(self, chunkLength: max(1, chunkLength), progress: progress)
-        // The counters of this context are behind those that the repair has written.
-        try rollback()
-        report.remaining = try verify()
-        return report
     }
 }

@@ -8,13 +8,14 @@ package enum StoreProblem {
 
     package static func sharedIdentity(count: Int64) -> String { "\(count) objects have this identity" }
 
-    package static let required = "is required and has no value"
+    package static let required =
+        "is required and has no value \(ValidationFailure.Reason.missingMandatory.number())"
 
     package static func unstored(_ type: AttributeType) -> String { "is not \(type.expectation) in stored form" }
 
     package static let noJSON = "is no JSON"
 
-    package static func limit(_ failure: ValidationFailure) -> String { "\(failure.limit) (\(failure.code))" }
+    package static func limit(_ failure: ValidationFailure) -> String { "\(failure.limit) \(failure.number)" }
 
     package static func destinationCount(_ number: Int64, _ relationship: Relationship) -> String {
         let isFew = number < relationship.minimumCount
@@ -22,7 +23,7 @@ package enum StoreProblem {
         let (verb, limit) =
             isFew
             ? ("needs at least", relationship.minimumCount) : ("may have at most", relationship.maximumCount ?? 0)
-        return "\(verb) \(counted(limit, "object")), this one has \(number) (\(reason.rawValue))"
+        return "\(verb) \(counted(limit, "object")), this one has \(number) \(reason.number())"
     }
 
     // MARK: Relationships
@@ -57,7 +58,7 @@ package enum StoreProblem {
 
     // MARK: The store's own tables
 
-    /// Finds what is wrong with a transaction of the history.
+    /// Finds the problem of a transaction of the history.
     ///
     /// - Parameters:
     ///   - next: the number that its first change has to have.

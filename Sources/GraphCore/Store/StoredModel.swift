@@ -69,18 +69,27 @@ package struct StoredModel {
         return parts.contains(nil) ? nil : parts.compactMap { $0 }
     }
 
-    /// Refuses another model with words that say what to do.
+    /// Checks that the store may be used with a model.
     ///
     /// - Parameter otherStore: the setting that names another store.
-    package func mismatch(_ model: ObjectModel, path: String, otherStore: String) -> StoreError {
+    /// - Returns: whether the model is to be recorded, for it differs in nothing that the store holds.
+    /// - Throws: ``StoreError`` with code `store.model_mismatch`, which says what to do.
+    package func check(_ model: ObjectModel, path: String, otherStore: String) throws(StoreError) -> Bool {
+        let agreement = agreement(with: model)
+        if agreement != .differs { return agreement == .serves }
         let remedy =
             isNewer(than: model)
             ? "The store's model is newer: use that one, or \(otherStore); the store is unharmed"
             : "Use the model it was made with, or \(otherStore); the store is unharmed. If the new model is meant, "
                 + "look at 'ingest-worker migrate --dry-run', or in a program at Migrator.plan(to:)"
-        return StoreError(
+        throw StoreError(
             .modelMismatch,
             "The store at \(path) was made with the model \(name) \(version), not with this shape of \(model.name) "
-                + "\(model.version)", remedy: remedy)
+                + "\(model.version)\(differences(from: model))", remedy: remedy)
+    }
+
+    /// The changes for which the store does not fit a model, in words; nothing where the store does not keep its model.
+    private func differences(from other: ObjectModel) -> String {
+        self.model.map { ModelDifference(from: $0, to: other).summary } ?? ""
     }
 }

@@ -11,10 +11,12 @@ extension ModelBuilder {
         constraints.minimumLength = declared.minimumLength
         constraints.maximumLength = declared.maximumLength
         if let pattern = declared.pattern {
-            do {
+            do throws(PatternFault) {
                 constraints.pattern = try TextPattern(pattern.content)
             } catch {
-                report(pattern.line, "The pattern of \(label) is no regular expression", "Correct its syntax")
+                report(
+                    pattern.line, "The pattern of \(label) is no regular expression. \(error.reason)",
+                    "Correct its syntax")
             }
         }
         checkConstraints(declared, constraints, label)

@@ -52,7 +52,7 @@ extension ModelBuilder {
             .sorted { (ancestors[$0].count, $0) < (ancestors[$1].count, $1) }
     }
 
-    /// Gives a root without identity that of its sub-entities, where they agree on one.
+    /// Gives a root without identity the identity of its sub-entities, where they agree on one.
     private mutating func liftIdentity(to root: Int) {
         let below = subentities(of: root).filter { declaration.entities[$0].identity != nil }
         guard declaration.entities[root].identity == nil, let first = below.first,
@@ -149,7 +149,7 @@ extension ModelBuilder {
         declaration.entities[index].relationships[inheritedRelationshipCounts[index]...]
     }
 
-    /// Takes what has no place in the store out of the declaration, so that positions count what is stored.
+    /// Takes transient properties out of the declaration, so that positions count stored properties only.
     mutating func separateTransients() {
         transientAttributes = declaration.entities.indices.map { ownAttributes($0).filter(\.isTransient) }
         transientRelationships = declaration.entities.indices.map { index in

@@ -1,3 +1,10 @@
+/// Checks the condition of a partial index of an entity, and returns the problem that it finds, or nil.
+///
+/// A model has no predicates of its own: the reader of conditions is given to those who build one.
+package typealias IndexConditionCheck = (
+    _ condition: String, _ entity: Entity, _ model: ObjectModel
+) -> (message: String, remedy: String)?
+
 /// Resolves a declaration into a model: names to positions, links to storage, texts to values.
 ///
 /// Notes every problem rather than the first, so that a person repairs a file in one go.
@@ -20,7 +27,7 @@ package struct ModelBuilder {
     var tables: [Int: TableBuilder] = [:]
     var joinTables: [JoinTable] = []
     /// The store's name of each entity.
-    var entityNames: [EntityNames] = []
+    var entityNames: [StoredNames] = []
     /// The names of tables and views that have been given.
     var tableNames = StoreNames()
     /// Which attributes share columns.
@@ -34,7 +41,7 @@ package struct ModelBuilder {
     var constraintCount = 0
     /// The relationships that lead nowhere, or whose inverse does not lead back.
     var unsoundLinks: Set<PropertyKey> = []
-    /// The names of properties with which something is wrong: what hangs on them is not reported.
+    /// The names of properties with a fault: the builder reports no fault that follows from them.
     var unclearNames: Set<String> = []
 
     package init(
@@ -50,7 +57,8 @@ package struct ModelBuilder {
 
     /// Builds the model, or returns nil where something is wrong.
     ///
-    /// Each stage goes on with what the one before found in order, and is silent about what hangs on the rest.
+    /// Each stage goes on with the parts that the stage before found in order. It reports no fault that follows from
+    /// the other parts.
     package mutating func build() -> ObjectModel? {
         checkNames()
         setUnclearAside()
@@ -77,7 +85,7 @@ package struct ModelBuilder {
 // MARK: - What is known to be wrong
 
 extension ModelBuilder {
-    /// Takes properties that could not be read out, and remembers their names.
+    /// Removes properties that could not be read, and remembers their names.
     private mutating func setUnclearAside() {
         for index in declaration.entities.indices {
             let entity = declaration.entities[index]
@@ -93,7 +101,7 @@ extension ModelBuilder {
         entity.isUnclear || unclearNames.contains(property)
     }
 
-    /// Tells whether an expression or condition hangs on something that is wrong.
+    /// Tells whether an expression or condition depends on a faulty part.
     func isUnclear(expression: String, of entity: EntityDeclaration) -> Bool {
         if problems.isEmpty, unclearNames.isEmpty { return entity.isUnclear }
         let words = Set(
@@ -109,7 +117,7 @@ extension ModelBuilder {
 extension ModelBuilder {
     static let nameRule = "Begin with a letter or _; use letters, digits and _, at most 255 bytes"
 
-    static func isName(_ name: String) -> Bool {
+    package static func isName(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, first.properties.isAlphabetic || first == "_",
             name.utf8.count <= 255
         else {

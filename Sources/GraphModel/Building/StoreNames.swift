@@ -49,19 +49,11 @@ package struct StoreNames {
 }
 
 extension ModelBuilder {
-    /// The store's name of an entity.
-    struct EntityNames {
-        /// The table, or the view of an entity below another.
-        var table = ""
-        /// The view for people.
-        var readable = ""
-    }
-
     /// Names tables, then views for people; of entities whose names differ by case only, that which sorts first has the
     /// plain name.
     mutating func nameEntities() {
         var names = StoreNames()
-        entityNames = declaration.entities.map { _ in EntityNames() }
+        entityNames = declaration.entities.map { _ in StoredNames() }
         let order = declaration.entities.indices.sorted {
             declaration.entities[$0].name < declaration.entities[$1].name
         }

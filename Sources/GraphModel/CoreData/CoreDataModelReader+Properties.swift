@@ -150,8 +150,8 @@ extension CoreDataModelReader {
         return nil
     }
 
-    /// Reads what Xcode leaves in a number's place: `YES` and `NO` where it was a boolean once, decimals of a whole
-    /// number.
+    /// Reads texts that Xcode leaves in a number's place: `YES` and `NO` where it was a boolean once, decimals of a
+    /// whole number.
     private mutating func otherReading(
         _ text: String, _ key: String, _ label: String, _ type: AttributeType
     ) -> Value? {
@@ -277,7 +277,7 @@ extension CoreDataModelReader {
         let maximum = count(element, "maxCount") ?? 0
         guard relationship.isToMany else {
             relationship.isOptional = isOptional
-            // One destination at most is what to-one means, and whether there has to be one, 'optional' says.
+            // To-one means one destination at most, and 'optional' says whether there has to be one.
             for (key, number) in [("minCount", minimum), ("maxCount", maximum)] where number > 1 {
                 note("a count of a to-one relationship has no effect", at: "\(entity).\(relationship.name)")
                 keep(key, String(number), in: &relationship.info)
@@ -326,7 +326,7 @@ extension CoreDataModelReader {
         entity.indexes.append(index)
     }
 
-    /// Counts what an index says that has no meaning here, and tells whether there is any.
+    /// Counts an index's settings that have no meaning here, and tells whether there are any.
     private mutating func hasOther(_ element: XMLElement, _ parts: [XMLElement]) -> Bool {
         let other =
             keep(element, except: Self.indexKeys).count

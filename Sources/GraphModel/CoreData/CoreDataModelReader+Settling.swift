@@ -3,8 +3,8 @@
 extension CoreDataModelReader {
     // MARK: Attributes
 
-    /// Takes away what contradicts the rest of an attribute: a default beyond the limits, limits that leave nothing, a
-    /// pattern that is none here.
+    /// Removes settings that contradict the rest of an attribute. Examples are a default beyond the limits, limits that
+    /// leave nothing, or a pattern that this library cannot read.
     mutating func settle(_ attribute: inout AttributeDeclaration, _ label: String) {
         if attribute.derived != nil {
             if let text = attribute.defaultText { drop("defaultValueString", text.content, &attribute, label) }
@@ -57,7 +57,7 @@ extension CoreDataModelReader {
 
     // MARK: The whole model
 
-    /// Settles what is only seen when all entities are known.
+    /// Settles contradictions that show only when all entities are known.
     mutating func settle(_ model: inout ModelDeclaration) {
         let positions = Dictionary(
             model.entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -92,7 +92,7 @@ extension CoreDataModelReader {
         kept[element.name, default: 0] += 1
     }
 
-    /// Keeps those of some attributes that an element has, where they have no meaning.
+    /// Keeps the named attributes of an element, where it has them: they have no meaning here.
     mutating func keep(_ element: XMLElement, _ names: [String], in info: inout [String: String]) {
         for name in names {
             if let attribute = element.attribute(name) { keep(name, attribute.value, in: &info) }

@@ -21,24 +21,8 @@ struct XMLElement {
 
     /// The element as compact XML.
     var xml: String {
-        let attributes = attributes.map { " \($0.name)=\"\(Self.escaped($0.value))\"" }.joined()
-        let content = Self.escaped(text) + children.map(\.xml).joined()
+        let attributes = attributes.map { " \($0.name)=\"\(XMLText.escaped($0.value))\"" }.joined()
+        let content = XMLText.escaped(text) + children.map(\.xml).joined()
         return content.isEmpty ? "<\(name)\(attributes)/>" : "<\(name)\(attributes)>\(content)</\(name)>"
-    }
-
-    /// A text as content or as a quoted attribute of XML.
-    static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "\n", "\r", "\t": escaped += "&#\(scalar.value);"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 }

@@ -66,24 +66,27 @@ public struct ModelDifference: Sendable, Equatable {
         /// Whether the values of an attribute have no place in the new model.
         package var dropsValues: Bool { kind == .attributeRemoved || kind == .transientChanged && old == "stored" }
 
+        /// The former and the new state in words.
+        var values: String {
+            switch (old, new) {
+            case (let old?, let new?): ": \(old) → \(new)"
+            case (let old?, nil): ": was \(old)"
+            case (nil, let new?): ": \(new)"
+            case (nil, nil): ""
+            }
+        }
+
         /// The change in one line.
         public var description: String {
-            let values =
-                switch (old, new) {
-                case (let old?, let new?): ": \(old) → \(new)"
-                case (let old?, nil): ": was \(old)"
-                case (nil, let new?): ": \(new)"
-                case (nil, nil): ""
-                }
             let reason = inference.reason.map { " (\($0))" } ?? ""
             return "\(name): \(kind.words)\(values) — \(inference.name)\(reason)"
         }
     }
 
-    /// The changes, those of the entities in the new model's order first, then the removed entities.
+    /// The changes: first the changes of entities in the new model's order, then the removed entities.
     public let changes: [Change]
 
-    /// Computes what leads from a model to another.
+    /// Computes the changes that lead from one model to another.
     public init(from old: ObjectModel, to new: ObjectModel) {
         var comparison = ModelComparison(ModelMapping(from: old, to: new))
         changes = comparison.changes()
@@ -100,7 +103,18 @@ public struct ModelDifference: Sendable, Equatable {
         changes.filter { if case .refused = $0.inference { true } else { false } }
     }
 
-    /// The changes in lines, or a line that there is none.
+    /// The first changes that need a migration, for a message: `: Order.note: attribute removed; and 3 more`.
+    package var summary: String {
+        let needed = changes.filter { $0.inference != .unneeded }
+        if needed.isEmpty { return "" }
+        let shown = needed.prefix(Self.summaryLength).map { "\($0.name): \($0.kind.words)\($0.values)" }
+        let rest = needed.count - shown.count
+        return ": \(shown.joined(separator: "; "))\(rest > 0 ? "; and \(rest) more" : "")"
+    }
+
+    private static let summaryLength = 5
+
+    /// The changes as lines of text, or a line that says that there is no change.
     public var text: String {
         isEmpty ? "no difference\n" : changes.map { $0.description + "\n" }.joined()
     }

@@ -9,7 +9,7 @@ package struct AttributeLimits: Sendable {
     /// Texts of up to so many bytes break no limit; nil where it takes a closer look.
     private let byteCount: Int?
 
-    /// Takes the limits of an attribute; nil where there are none, or nobody sets the value.
+    /// Makes the limits of an attribute; nil where it has none, or where its value is derived.
     init?(_ attribute: Attribute) {
         if attribute.isDerived || !attribute.hasLimits { return nil }
         slot = attribute.slot

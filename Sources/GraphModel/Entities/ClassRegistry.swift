@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A class whose objects stand for those of an entity in a program.
+/// A class whose objects stand for an entity's objects in a program.
 package typealias EntityClass = any (AnyObject & SendableMetatype).Type
 
 /// The classes that a program uses for a model's entities, each checked once.

@@ -27,10 +27,14 @@ extension CodedError {
     /// No remedy beside the message.
     public var remedy: String { "" }
 
+    /// The message behind the place.
+    package var placedMessage: String { location.map { "\($0): \(message)" } ?? message }
+    /// The message and the remedy, without place and code.
+    package var explanation: String { remedy.isEmpty ? message : "\(message). \(remedy)" }
+
     /// The place, the message, the remedy and the code in one line.
     public var description: String {
-        let place = location.map { "\($0): " } ?? ""
-        return "\(place)\(message)\(remedy.isEmpty ? "" : ". \(remedy)") [\(stableCode)]"
+        "\(placedMessage)\(remedy.isEmpty ? "" : ". \(remedy)") [\(stableCode)]"
     }
 }
 

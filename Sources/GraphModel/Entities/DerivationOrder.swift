@@ -6,7 +6,7 @@ package struct DerivedNode: Hashable, Sendable {
 
 /// In which order derived attributes are computed: each after those it reads, over all entities.
 package struct DerivationOrder: Sendable {
-    /// The attributes by rank: those of the first level read stored values only.
+    /// The attributes by rank: an attribute of the first level reads stored values only.
     package let levels: [[DerivedNode]]
     /// Attributes of which each reads the next and the last the first, or none where there is no circle.
     let circle: [DerivedNode]
@@ -62,7 +62,7 @@ package struct DerivationOrder: Sendable {
         }
     }
 
-    /// Follows what is read among attributes of which none can be placed, until one comes again.
+    /// Follows the reads among attributes that cannot be placed, until one attribute comes again.
     private static func circle(
         among waiting: [DerivedNode], _ reads: [DerivedNode: [DerivedNode]], _ placed: Set<DerivedNode>
     ) -> [DerivedNode] {

@@ -70,10 +70,7 @@ public enum TextTransformation: String, Sendable, CaseIterable {
         case .canonical:
             // Most texts have nothing to take apart.
             if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
-            let bare = text.decomposedStringWithCanonicalMapping.unicodeScalars.filter {
-                $0.properties.generalCategory != .nonspacingMark
-            }
-            return String(String.UnicodeScalarView(bare)).precomposedStringWithCanonicalMapping.lowercased()
+            return text.withoutMarks.composedInParts.lowercased()
         }
     }
 

@@ -93,18 +93,11 @@ public final class Entity: Sendable {
 
     init(_ parts: EntityParts, table: TableLayout) {
         let declared = parts.declaration
-        name = declared.name
-        index = parts.index
-        parentIndex = parts.ancestors.first
-        rootIndex = parts.ancestors.last ?? parts.index
-        tableName = table.name
-        viewName = parts.names.table
-        readableViewName = parts.names.readable
-        rootName = parts.rootName
-        ancestorIndexes = parts.ancestors
-        subentityIndexes = parts.subentities
-        isAbstract = declared.isAbstract
-        sharesTable = table.entityCount > 1
+        (name, index, isAbstract) = (declared.name, parts.index, declared.isAbstract)
+        (parentIndex, rootIndex) = (parts.ancestors.first, parts.ancestors.last ?? parts.index)
+        (ancestorIndexes, subentityIndexes) = (parts.ancestors, parts.subentities)
+        (tableName, rootName, sharesTable) = (table.name, parts.rootName, table.entityCount > 1)
+        (viewName, readableViewName) = (parts.names.table, parts.names.readable)
         attributes = AttributeList(parts.attributes)
         transientAttributes = parts.transientAttributes
         relationships = parts.relationships
@@ -115,14 +108,10 @@ public final class Entity: Sendable {
         indexes = parts.indexes
         mergePolicy = declared.mergePolicy?.content
         renamedFrom = declared.renamedFrom?.content
-        hashModifier = declared.hashModifier
-        className = declared.className
-        info = declared.info
+        (hashModifier, className, info) = (declared.hashModifier, declared.className, declared.info)
         inheritedRelationshipCount = parts.inheritedRelationshipCount
-        columnNames = table.columnNames
-        slotNames = table.slotNames
-        slotCount = table.columnNames.count
-        propertySlotCount = table.propertySlotCount
+        (columnNames, slotNames) = (table.columnNames, table.slotNames)
+        (slotCount, propertySlotCount) = (table.columnNames.count, table.propertySlotCount)
         (defaults, initialValues) = parts.values(slotCount: table.columnNames.count)
         defaultSlots = defaults.indices.filter { [defaults] in !defaults[$0].isNull }
         countedRelationships = parts.relationships.filter(\.hasCountLimits)
@@ -142,7 +131,7 @@ public final class Entity: Sendable {
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
     }
 
-    /// Returns what a new object begins with; without destinations it has a count and a sum: zero.
+    /// Returns the values that a new object begins with. Without destinations its counts and sums are zero.
     package func initialValues(_ identity: Value) -> [Value] {
         var values = initialValues
         values[identitySlot] = identity
@@ -232,7 +221,7 @@ struct EntityParts {
     let index: Int
     let ancestors: [Int]
     let subentities: [Int]
-    let names: ModelBuilder.EntityNames
+    let names: StoredNames
     let rootName: String
     var attributes: [Attribute] = []
     var transientAttributes: [Attribute] = []
@@ -249,7 +238,8 @@ struct EntityParts {
         attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
     }
 
-    /// Returns the values of a new object, and those of an object that nothing is known of, one a slot.
+    /// Returns one value a slot: for a new object the defaults, for an object that nothing is known of the initial
+    /// values.
     func values(slotCount: Int) -> (defaults: [Value], initial: [Value]) {
         var defaults = [Value](repeating: .null, count: slotCount)
         var initial = defaults
@@ -312,7 +302,7 @@ public struct AttributeList: BidirectionalCollection, Sendable {
         list[(slot < positions.count ? positions[slot] : list.count) - 1].slot
     }
 
-    /// Tells whether a slot is that of one of the attributes.
+    /// Tells whether a slot belongs to one of the attributes.
     @inlinable package func hasAttribute(at slot: Int) -> Bool {
         slot < positions.count && list[positions[slot]].slot == slot
     }
@@ -362,4 +352,12 @@ public struct EntityIndex: Sendable {
     package var isPlain: Bool {
         name == nil && predicate == nil && elements.allSatisfy { $0.function == nil && !$0.isDescending }
     }
+}
+
+/// The store's names of an entity.
+struct StoredNames {
+    /// The table, or the view of an entity below another.
+    var table = ""
+    /// The view for people.
+    var readable = ""
 }

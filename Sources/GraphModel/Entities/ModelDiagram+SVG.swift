@@ -111,7 +111,7 @@ private struct SVGDrawing {
     var text: String {
         let lines = model.relationshipPairs.map { line($0.relationship, $0.inverse) } + parents()
         return """
-            <svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="The model \(XMLElement.escaped(model.name))" \
+            <svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="The model \(XMLText.escaped(model.name))" \
             viewBox="0 0 \(Int(size.width)) \(Int(size.height))" width="\(Int(size.width))" \
             font-family="system-ui, sans-serif" font-size="13" fill="currentColor">
             \(lines.joined(separator: "\n"))
@@ -123,14 +123,14 @@ private struct SVGDrawing {
 
     private func draw(_ box: Box) -> String {
         var text = """
-            <g class="entity" data-entity="\(XMLElement.escaped(box.entity.name))">\
+            <g class="entity" data-entity="\(XMLText.escaped(box.entity.name))">\
             <rect class="box" x="\(box.x)" y="\(box.y)" width="\(box.width)" height="\(box.height)" rx="8" \
             fill="Canvas" stroke="currentColor"/>\
-            <text x="\(box.x + 12)" y="\(box.y + 20)" font-weight="600">\(XMLElement.escaped(box.entity.name))</text>
+            <text x="\(box.x + 12)" y="\(box.y + 20)" font-weight="600">\(XMLText.escaped(box.entity.name))</text>
             """
         for (number, line) in box.lines.enumerated() {
             let y = box.y + Self.headHeight + Double(number) * Self.lineHeight + 12
-            text += "<text x=\"\(box.x + 12)\" y=\"\(y)\" opacity=\"0.75\">\(XMLElement.escaped(line))</text>"
+            text += "<text x=\"\(box.x + 12)\" y=\"\(y)\" opacity=\"0.75\">\(XMLText.escaped(line))</text>"
         }
         return text + "</g>"
     }
@@ -161,7 +161,7 @@ private struct SVGDrawing {
         let label = ends.enumerated().map { index, end in
             let y = middle.y - 6 + Double(index + number * 2) * 14
             return "<text x=\"\(middle.x)\" y=\"\(y)\" text-anchor=\"middle\" font-size=\"11\" "
-                + "stroke=\"Canvas\" stroke-width=\"4\" paint-order=\"stroke\">\(XMLElement.escaped(end))</text>"
+                + "stroke=\"Canvas\" stroke-width=\"4\" paint-order=\"stroke\">\(XMLText.escaped(end))</text>"
         }
         return "<path d=\"\(path)\" fill=\"none\" stroke=\"currentColor\" opacity=\"0.45\"/>" + label.joined()
     }

@@ -54,7 +54,7 @@ extension ObjectModel {
     /// The positions of an entity and of all below it: the kinds of objects that have its properties.
     package func kin(of entity: Int) -> [Int] { [entity] + entities[entity].subentityIndexes }
 
-    /// The names of an entity and of all below it: those that the objects of the entity have.
+    /// Returns the names of an entity and of all entities below it: each object of the entity has one of them.
     package func kindNames(_ entity: Entity) -> [String] { kin(of: entity.index).map { entities[$0].name } }
 
     /// The relationship that leads back, or nil where there is none.

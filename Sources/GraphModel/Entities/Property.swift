@@ -31,7 +31,7 @@ public final class Attribute: Sendable {
 
     /// The name in the model's versions before, or nil.
     public let renamedFrom: String?
-    /// A text that makes the attribute another one though nothing else changed, or nil.
+    /// The hash modifier: a text that changes the version hash of the attribute where nothing else does, or nil.
     public let hashModifier: String?
     /// The model file's notes for people and tools.
     public let info: [String: String]
@@ -86,15 +86,7 @@ public final class Attribute: Sendable {
     case join(table: Int, isOwner: Bool)
 }
 
-/// The treatment of a reference to an object that has not arrived.
-public enum MissingDestination: String, Sendable, CaseIterable {
-    /// An object with nothing but its identity stands in until its event comes.
-    case placeholder
-    /// The event goes to the dead letters.
-    case reject
-}
-
-/// A named way from the objects of one entity to those of another.
+/// A relationship: it links the objects of one entity with objects of another by a name.
 public final class Relationship: Sendable {
     /// The name as the model file states it.
     public let name: String
@@ -162,6 +154,11 @@ public final class Relationship: Sendable {
     @inlinable package var slot: Int? {
         if case .column(let slot) = storage { return slot }
         return nil
+    }
+
+    /// Whether destinations that stay lose a deleted object by a rule: their link to it, or the reference in their column.
+    package func isCleared(by rule: DeleteRule) -> Bool {
+        if case .join = storage { rule.removesLinks } else { rule.clearsReferences }
     }
 
     /// Tells whether the number of destinations is limited.

@@ -20,6 +20,34 @@ public struct ValidationFailure: CodedError, Equatable {
         case textTooShort = 1670
         case patternMismatch = 1680
         case invalidURI = 1690
+
+        /// The name of the rule, such as `validation.pattern`; it is stable.
+        public var name: String {
+            let rule =
+                switch self {
+                case .generic: "rule"
+                case .uniqueness: "unique"
+                case .missingMandatory: "required"
+                case .tooFewDestinations: "min_count"
+                case .tooManyDestinations: "max_count"
+                case .deniedDelete: "deny"
+                case .numberTooLarge: "max"
+                case .numberTooSmall: "min"
+                case .dateTooLate: "max_date"
+                case .dateTooSoon: "min_date"
+                case .invalidDate: "date"
+                case .textTooLong: "max_length"
+                case .textTooShort: "min_length"
+                case .patternMismatch: "pattern"
+                case .invalidURI: "uri"
+                }
+            return "validation.\(rule)"
+        }
+
+        /// Core Data's code and the name, as messages have them: `(1680, validation.pattern)`.
+        ///
+        /// - Parameter code: another code of a validator's own.
+        package func number(_ code: Int? = nil) -> String { "(\(code ?? rawValue), \(name))" }
     }
 
     /// The kind of rule that is broken.
@@ -54,6 +82,13 @@ public struct ValidationFailure: CodedError, Equatable {
             reason: .missingMandatory, entity: entity.name, property: property, limit: "is required and has no value")
     }
 
+    /// Makes the failure of an object whose deletion a relationship refuses.
+    package static func deniedDelete(_ relationship: Relationship, of entity: Entity) -> ValidationFailure {
+        ValidationFailure(
+            reason: .deniedDelete, entity: entity.name, property: relationship.name,
+            limit: "forbids the deletion while there are objects in it")
+    }
+
     /// Returns the failure with the object that it is of.
     package func about(_ identity: Value, _ objectID: ManagedObjectID?) -> ValidationFailure {
         var failure = self
@@ -82,8 +117,15 @@ public struct ValidationFailure: CodedError, Equatable {
         case .invalidURI: "Give it a URI or a relative reference"
         }
     }
-    /// The message and Core Data's code.
-    public var description: String { "\(message) (\(code))" }
+    /// The message, Core Data's code and the name of the rule.
+    public var description: String { "\(message) \(number)" }
+    package var number: String { reason.number(code) }
+
+    /// Returns the code of a dead letter for a rule's name; nil where no rule has it.
+    package static func stableCode(ofName name: String) -> String? {
+        if name == ValidationFailures.multipleName { return "validation.\(ValidationFailures.multipleCode)" }
+        return Reason.allCases.first { $0.name == name }.map { "validation.\($0.rawValue)" }
+    }
 }
 
 /// All rules that one event breaks.
@@ -92,6 +134,7 @@ public struct ValidationFailure: CodedError, Equatable {
 package struct ValidationFailures: CodedError, Equatable {
     /// Core Data's code of several failures at once.
     static let multipleCode = 1560
+    static let multipleName = "validation.several"
     /// How many details are kept; the others are counted.
     package static let maximumDetailCount = 100
     private static let maximumTextCount = 10
@@ -134,6 +177,7 @@ package struct ValidationFailures: CodedError, Equatable {
         if count == 1, let only = details.first { return only.description }
         let shown = details.prefix(Self.maximumTextCount).map(\.description).joined(separator: "; ")
         let rest = count - min(details.count, Self.maximumTextCount)
-        return "\(count) rules are broken (\(Self.multipleCode)): \(shown)\(rest > 0 ? "; and \(rest) more" : "")"
+        return
+            "\(count) rules are broken (\(Self.multipleCode), \(Self.multipleName)): \(shown)\(rest > 0 ? "; and \(rest) more" : "")"
     }
 }

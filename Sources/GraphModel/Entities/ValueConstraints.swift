@@ -20,28 +20,6 @@ public struct ValueConstraints: Sendable {
     }
 }
 
-/// A regular expression of a model, compiled once.
-public struct TextPattern: @unchecked Sendable {
-    /// The expression as the model file states it.
-    public let source: String
-    // A Regex is immutable; the standard library does not mark it Sendable because of its transform closures,
-    // and one made from text has none.
-    private let expression: Regex<AnyRegexOutput>
-    /// Matches most texts, where the expression is a simple one.
-    private let automaton: TextAutomaton?
-
-    /// Compiles an expression; throws where its syntax is wrong.
-    init(_ source: String) throws {
-        self.source = source
-        expression = try Regex(source)
-        automaton = TextAutomaton(source)
-    }
-
-    func matches(_ text: String) -> Bool {
-        automaton?.matches(text) ?? ((try? expression.firstMatch(in: text)) != nil)
-    }
-}
-
 extension Attribute {
     /// Tells whether a value of the type may be refused.
     package var hasLimits: Bool { !constraints.isEmpty || type == .uri || type == .date || type == .transformable }
@@ -116,31 +94,5 @@ extension Attribute {
         let bytes = text.utf8.count
         if constraints.minimumLength == nil, let maximum = constraints.maximumLength, bytes <= maximum { return bytes }
         return text.count
-    }
-}
-
-/// URIs as text.
-enum URIText {
-    /// Tells whether a text has only what a URI or a relative reference may hold, letters of other scripts included.
-    ///
-    /// Source: RFC 3986, section 2, and RFC 3987 for what is not ASCII.
-    static func isReference(_ text: String) -> Bool {
-        var bytes = text.utf8[...]
-        while let byte = bytes.popFirst() {
-            switch byte {
-            case 0x00...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
-                UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
-                return false
-            case UInt8(ascii: "%"):
-                guard let high = bytes.popFirst(), let low = bytes.popFirst(), isHexadecimal(high), isHexadecimal(low)
-                else { return false }
-            default: break
-            }
-        }
-        return true
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 }

@@ -4,7 +4,9 @@ extension AttributeType {
         switch self {
         case .string, .uri: .text(text)
         case .transformable: JSONSyntax.isValid(text) ? .text(text) : nil
-        case .integer16, .integer32, .integer64: Int64(text).flatMap(value(fromInteger:))
+        case .integer16, .integer32, .integer64:
+            // 5.0 is a whole number: some programs write whole numbers so where a column has gaps.
+            (Int64(text) ?? DecimalDigits(text.utf8)?.wholeNumber).flatMap(value(fromInteger:))
         case .double, .float: DecimalText.isNumber(text) ? Double(text).flatMap(value(fromDouble:)) : nil
         case .decimal: DecimalText.canonical(text).map { .text($0) }
         case .boolean: Self.boolean(text)
@@ -14,11 +16,24 @@ extension AttributeType {
         }
     }
 
-    /// Returns the stored form of a text that keeps all of its digits, or nil.
+    /// Returns the stored form of a text that says no more than its value, or nil.
+    ///
+    /// Leading zeros, a plus, the case of a uuid's letters, a part of a microsecond and digits without room would be lost.
+    /// Zeros at the end of a fraction say nothing of a number's value, nor does a date's offset of its instant.
     package func value(keepingText text: String) -> Value? {
-        let value = value(fromText: text)
-        guard case .double(let number)? = value else { return value }
-        return DecimalText.haveSameDigits(text, self == .float ? "\(Float(number))" : "\(number)") ? value : nil
+        guard let value = value(fromText: text) else { return nil }
+        let isKept =
+            switch self {
+            case .integer16, .integer32, .integer64, .boolean, .uuid, .binary: self.text(of: value) == text
+            case .decimal: !DecimalText.isPadded(text)
+            case .double: !DecimalText.isPadded(text) && DecimalText.isSame(text, self.text(of: value))
+            case .float:
+                !DecimalText.isPadded(text) && DecimalText.isSame(text, "\(value.number.map(Float.init) ?? .nan)")
+            case .date: Timestamp.keepsTime(of: text)
+            case .uri: URIText.isReference(text)
+            case .string, .transformable: true
+            }
+        return isKept ? value : nil
     }
 
     /// Returns the stored form of a whole number, or nil where the type has no room for it.
@@ -32,12 +47,13 @@ extension AttributeType {
         }
     }
 
-    /// Returns the stored form of a number, or nil where the type has no room for it; infinities never fit.
+    /// Returns the stored form of a number, or nil where the type has no room for it; infinities never fit. A negative zero
+    /// is zero, as SQLite stores it.
     public func value(fromDouble number: Double) -> Value? {
         guard number.isFinite else { return nil }
         switch self {
-        case .double: return .double(number)
-        case .float: return Float(number).isFinite ? .double(Double(Float(number))) : nil
+        case .double: return .double(number + 0)
+        case .float: return Float(number).isFinite ? .double(Double(Float(number)) + 0) : nil
         case .decimal: return DecimalText.canonical("\(number)").map { .text($0) }
         default:
             // 3.0 is a whole number to every producer that has only one kind of number.
@@ -53,8 +69,8 @@ extension AttributeType {
 
     private static func boolean(_ text: String) -> Value? {
         switch text.lowercased() {
-        case "true", "yes", "1": .integer(1)
-        case "false", "no", "0": .integer(0)
+        case "true", "yes", "t", "1": .integer(1)
+        case "false", "no", "f", "0": .integer(0)
         default: nil
         }
     }
@@ -104,8 +120,4 @@ extension AttributeType {
         case .transformable: "JSON"
         }
     }
-}
-
-extension Attribute {
-    func display(_ value: Value) -> String { type.text(of: value) }
 }

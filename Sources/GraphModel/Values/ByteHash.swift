@@ -62,7 +62,7 @@ package struct ByteHash {
 }
 
 extension Value {
-    /// Hashes what ``==(_:_:)`` compares: of a text its bytes.
+    /// Hashes the parts that ``==(_:_:)`` compares: of a text its bytes.
     public func hash(into hasher: inout Hasher) { hasher.combine(_rawHashValue(seed: 0)) }
 
     /// Gives tables the hash itself; by way of a `Hasher` it would be hashed by the standard library once more.

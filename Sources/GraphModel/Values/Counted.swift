@@ -12,3 +12,15 @@ package func counted(_ count: some BinaryInteger, _ noun: String, as number: Str
     }
     return "\(text) \(noun)\(["s", "x", "ch", "sh"].contains { noun.hasSuffix($0) } ? "es" : "s")"
 }
+
+/// A whole number with a comma between thousands; one decimal where there is one.
+package func grouped(_ number: Double) -> String {
+    let whole = Int(number)
+    var text = ""
+    for (index, digit) in String(whole).reversed().enumerated() {
+        if index > 0, index % 3 == 0 { text = "," + text }
+        text = String(digit) + text
+    }
+    let rest = Int((number * 10).rounded()) - whole * 10
+    return rest == 0 ? text : "\(text).\(rest)"
+}

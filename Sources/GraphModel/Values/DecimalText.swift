@@ -13,24 +13,21 @@ public enum DecimalText {
     public static func number(_ text: String) -> Decimal? {
         guard isNumber(text), let number = Decimal(string: text, locale: locale), !number.isNaN else { return nil }
         // Decimal(string:) drops the digits for which it has no room.
-        if text.utf8.count > maximumDigits, !haveSameDigits(text, Self.text(number)) { return nil }
+        if text.utf8.count > maximumDigits, !isSame(text, Self.text(number)) { return nil }
         return number
     }
 
-    /// Tells whether the texts of two numbers have the same digits, zeros at either end aside.
-    static func haveSameDigits(_ text: String, _ other: String) -> Bool {
-        significantDigits(text) == significantDigits(other)
+    /// Tells whether two texts state the same number.
+    static func isSame(_ text: String, _ other: String) -> Bool {
+        guard let digits = DecimalDigits(text.utf8) else { return false }
+        return digits == DecimalDigits(other.utf8)
     }
 
-    private static func significantDigits(_ text: String) -> [UInt8] {
-        let zero = UInt8(ascii: "0")
-        var digits: [UInt8] = []
-        for byte in text.utf8 {
-            if byte | 0x20 == UInt8(ascii: "e") { break }
-            if byte >= zero, byte <= UInt8(ascii: "9"), byte != zero || !digits.isEmpty { digits.append(byte) }
-        }
-        while digits.last == zero { digits.removeLast() }
-        return digits
+    /// Tells whether a number's text begins with a plus or with zeros that say nothing of its value.
+    static func isPadded(_ text: String) -> Bool {
+        let digits = text.hasPrefix("-") ? text.utf8.dropFirst() : text.utf8[...]
+        if digits.first == UInt8(ascii: "+") { return true }
+        return digits.first == UInt8(ascii: "0") && (0x30...0x39).contains(digits.dropFirst().first ?? 0)
     }
 
     /// Returns a number's canonical text.

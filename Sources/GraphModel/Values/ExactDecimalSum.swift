@@ -89,7 +89,7 @@ package struct ExactDecimalSum: Sendable {
 
     // MARK: The result
 
-    /// The digits without zeros at either end; `exponent` is that of the last digit.
+    /// The digits without zeros at either end; `exponent` belongs to the last digit.
     fileprivate struct Digits {
         var significant: [UInt8] = []
         var exponent = 0

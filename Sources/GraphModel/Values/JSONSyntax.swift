@@ -1,10 +1,11 @@
-/// Tells JSON from what is none, without making anything of it.
-enum JSONSyntax {
-    /// The greatest depth of arrays and objects inside one another: that of SQLite's JSON functions, which readers use.
+/// Tells whether texts are JSON, without building values.
+package enum JSONSyntax {
+    /// The greatest depth of arrays and objects inside one another. SQLite's JSON functions, which readers use, have
+    /// the same limit.
     static let maximumDepth = 1000
 
     /// Tells whether a text is one JSON value (RFC 8259) that is nested no deeper than ``maximumDepth``.
-    static func isValid(_ text: String) -> Bool {
+    package static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             var reader = JSONSyntaxReader(bytes: bytes)

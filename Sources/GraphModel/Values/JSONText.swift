@@ -3,15 +3,21 @@ public enum JSONText {
     /// Appends a text as a JSON string.
     public static func append(_ text: String, to output: inout String) {
         output.append("\"")
-        for scalar in text.unicodeScalars {
-            if scalar.value < 0x20 || scalar == "\"" || scalar == "\\" {
-                appendEscape(scalar, to: &output)
-            } else {
-                output.unicodeScalars.append(scalar)
+        if text.utf8.contains(where: { isEscaped(UInt32($0)) }) {
+            for scalar in text.unicodeScalars {
+                if isEscaped(scalar.value) {
+                    appendEscape(scalar, to: &output)
+                } else {
+                    output.unicodeScalars.append(scalar)
+                }
             }
+        } else {
+            output += text
         }
         output.append("\"")
     }
+
+    private static func isEscaped(_ code: UInt32) -> Bool { code < 0x20 || code == 0x22 || code == 0x5C }
 
     /// Appends a scalar of at most 16 bits as JSON, YAML and log lines escape it.
     package static func appendEscape(_ scalar: Unicode.Scalar, to output: inout String) {
@@ -51,21 +57,5 @@ extension AttributeType {
             output += text
         default: JSONText.append(text(of: value), to: &output)
         }
-    }
-}
-
-extension Entity {
-    /// Returns the values to be kept of a deleted object as a JSON object, or nil where the model keeps none.
-    package func preservedValues(_ values: [Value]) -> String? {
-        let preserved = attributes.filter(\.isPreservedAfterDeletion)
-        if preserved.isEmpty { return nil }
-        var output = "{"
-        for attribute in preserved {
-            if output.utf8.count > 1 { output += "," }
-            JSONText.append(attribute.name, to: &output)
-            output += ":"
-            attribute.type.appendJSON(values[attribute.slot], to: &output)
-        }
-        return output + "}"
     }
 }

@@ -1,10 +1,10 @@
 /// Reads and writes instants as text; an instant is a count of microseconds since 1970-01-01T00:00:00Z.
 ///
-/// Days are those of the proleptic Gregorian calendar, and no day has a leap second.
+/// Days follow the proleptic Gregorian calendar, and no day has a leap second.
 public enum Timestamp {
     /// Reads an RFC 3339 / ISO 8601 date or date with time.
     ///
-    /// - a date: `2004-07-01`, alone for midnight UTC
+    /// - a date: `2004-07-01` or `2004-07-01Z`, alone for midnight UTC
     /// - `T`, `t` or a space, then `hh:mm` or `hh:mm:ss`
     /// - after the seconds a point or comma with 1 to 9 digits, cut (not rounded) to microseconds
     /// - `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`
@@ -16,8 +16,11 @@ public enum Timestamp {
     ///   - assumesUTC: whether a time without an offset is accepted, as UTC. A date alone always is.
     /// - Returns: microseconds since 1970 UTC, or nil where the text is no such instant.
     public static func microseconds(utf8 bytes: UnsafeBufferPointer<UInt8>, assumesUTC: Bool = false) -> Int64? {
-        guard bytes.count >= 10, let base = bytes.baseAddress, let days = days(base) else { return nil }
-        if bytes.count == 10 { return days * microsecondsPerDay }
+        guard bytes.count >= 10, let base = bytes.baseAddress else { return nil }
+        if bytes.count == 24, let instant = commonForm(base) { return instant }
+        guard let days = days(base) else { return nil }
+        let isDate = bytes.count == 10 || bytes.count == 11 && base[10] | 0x20 == UInt8(ascii: "z")
+        if isDate { return days * microsecondsPerDay }
         var reader = TimeReader(base: base, position: 10, end: bytes.count)
         guard let time = reader.readTime(), let offset = reader.readOffset(assumesUTC: assumesUTC) else { return nil }
         let seconds = days * 86_400 + time.seconds - offset
@@ -30,6 +33,31 @@ public enum Timestamp {
     public static func microseconds(_ text: String, assumesUTC: Bool = false) -> Int64? {
         var text = text
         return text.withUTF8 { microseconds(utf8: $0, assumesUTC: assumesUTC) }
+    }
+
+    /// Reads an instant, or an age before `now`: a whole number with the unit `s`, `m`, `h`, `d` or `w`.
+    ///
+    /// - Parameter now: microseconds since 1970 UTC.
+    /// - Returns: microseconds since 1970 UTC, or nil where the text is neither, or an age is from before the year 1.
+    package static func microseconds(timeOrAge text: String, now: Int64) -> Int64? {
+        let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+        guard let unit = text.last.flatMap({ seconds[$0] }) else { return microseconds(text) }
+        let digits = text.dropLast()
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
+        else { return nil }
+        let (age, isTooLong) = count.multipliedReportingOverflow(by: unit * 1_000_000)
+        return !isTooLong && range.contains(now - age) ? now - age : nil
+    }
+
+    /// Tells whether the instant of a text is the time that it states, without a leap second and a part of a microsecond.
+    static func keepsTime(of text: String) -> Bool {
+        let time = text.utf8.dropFirst(11)
+        if time.dropFirst(6).starts(with: "60".utf8) { return false }
+        guard let point = time.firstIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }) else {
+            return true
+        }
+        let fraction = time[point...].dropFirst().prefix { (0x30...0x39).contains($0) }
+        return fraction.dropFirst(6).allSatisfy { $0 == UInt8(ascii: "0") }
     }
 
     static let microsecondsPerDay: Int64 = 86_400_000_000
@@ -58,6 +86,32 @@ public enum Timestamp {
     static func floorRemainder(_ value: Int64, _ divisor: Int64) -> Int64 {
         let remainder = value % divisor
         return remainder < 0 ? remainder + divisor : remainder
+    }
+
+    /// Reads the form that most programs write, `2004-07-01T12:30:00.250Z`, in three words; nil for any other.
+    private static func commonForm(_ base: UnsafePointer<UInt8>) -> Int64? {
+        // Each byte less the one of a form of zeros: a digit's number, and zero for the other marks.
+        func digits(_ offset: Int, _ zeros: UInt64, marks: UInt64) -> UInt64? {
+            let word = UnsafeRawPointer(base).loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let digits = UInt64(littleEndian: word) ^ zeros
+            let others = (digits | (digits &+ 0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 | (digits & marks)
+            return others == 0 ? digits : nil
+        }
+        // "0000-00-", "00T00:00" and ":00.000Z", whose first byte is the lowest.
+        guard let date = digits(0, 0x2D30_302D_3030_3030, marks: 0xFF00_00FF_0000_0000),
+            let minutes = digits(8, 0x3030_3A30_3054_3030, marks: 0x0000_FF00_00FF_0000),
+            let rest = digits(16, 0x5A30_3030_2E30_303A, marks: 0xFF00_0000_FF00_00FF)
+        else { return nil }
+        // Two digits that stand side by side as one number, at the place of the first.
+        func pair(_ word: UInt64, _ byte: UInt64) -> Int {
+            Int(truncatingIfNeeded: (word &* 10 &+ word >> 8) >> (8 * byte) & 0xFF)
+        }
+        let (hour, minute, second) = (pair(minutes, 3), pair(minutes, 6), pair(rest, 1))
+        guard hour < 24, minute < 60, second < 60,
+            let days = days(year: pair(date, 0) * 100 + pair(date, 2), month: pair(date, 5), day: pair(minutes, 0))
+        else { return nil }
+        let milliseconds = pair(rest, 4) * 10 + Int(rest >> 48 & 0xFF)
+        return days * microsecondsPerDay + Int64((hour * 3600 + minute * 60 + second) * 1000 + milliseconds) * 1000
     }
 
     private static func days(_ base: UnsafePointer<UInt8>) -> Int64? {

@@ -1,4 +1,5 @@
-/// A change of an attribute's type that loses nothing: for all values, or for those that are checked first.
+/// A change of an attribute's type that loses nothing. It is safe for all values, or for values that a check has
+/// passed.
 package struct ValueConversion: Sendable, Equatable {
     package enum Safety: Sendable, Equatable {
         /// The store keeps both types alike: nothing is written.
@@ -36,7 +37,7 @@ package struct ValueConversion: Sendable, Equatable {
             }
         }
         switch (old, new) {
-        case (.string, .uri), (.uri, .string), (.float, .double), (.uuid, .binary): return .sameForm
+        case (.uri, .string), (.float, .double), (.uuid, .binary): return .sameForm
         case (.string, .transformable), (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64):
             return old == .boolean ? .sameForm : .always
         case (_, .string): return .always

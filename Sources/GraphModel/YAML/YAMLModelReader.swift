@@ -32,7 +32,7 @@ package struct YAMLModelReader {
 
     private mutating func compose(_ text: String) -> Node? {
         do {
-            if let node = try Yams.compose(yaml: text) { return node }
+            if let node = try Yams.compose(yaml: text, .basic) { return node }
             report(nil, "The file is empty", "Write a model; docs/reference/model.md shows one")
         } catch let error as YamlError {
             report(line(of: error), "This is not YAML: \(summary(of: error))", "Correct the syntax at that line")

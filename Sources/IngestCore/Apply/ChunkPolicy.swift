@@ -6,55 +6,66 @@
 /// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
 /// Times are in seconds of one monotonic clock.
 ///
-/// `chunk.maxMilliseconds` close a chunk that is not full. With backlog the policy counts them from the chunk's first
-/// record, without from the close of the chunk before. So a record after a pause is committed at once, and a steady stream
-/// still has as few commits.
+/// `chunk.maxMilliseconds` close a chunk that is not full. The policy counts them from the close of the chunk before. So a
+/// record after a pause is committed at once, and a steady stream still has as few commits. With backlog the policy counts
+/// from the chunk's first record, and a chunk may take half of the time that its commit may take.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
     /// The number of operations at which the open chunk closes.
     package private(set) var maximumOperations: Int
     private var operationCount = 0
+    /// The operations, and the references in lists: each of these may become an object in memory.
+    private var elementCount = 0
     private var byteCount = 0
     private var openedAt: Double?
     private var closedAt = -Double.infinity
 
     /// Makes a policy with no chunk open.
+    ///
+    /// - Parameter commit: ``WorkerConfiguration/commitBounds``.
     package init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
         self.chunk = chunk
         self.commit = commit
         maximumOperations = chunk.maxOperations
     }
 
-    /// What to do with the open chunk.
+    /// The decision on the open chunk.
     package enum Action: Sendable, Equatable {
         case wait
         case close
     }
 
-    /// Takes a record that was added to the chunk; a record without an event counts as an operation too.
-    package mutating func added(operations: Int, bytes: Int, hasBacklog: Bool, at time: Double) -> Action {
+    /// Notes a record that was added to the chunk; a record without an event counts as an operation too.
+    ///
+    /// - Parameter references: the references in lists of its event.
+    package mutating func added(
+        operations: Int, references: Int = 0, bytes: Int, hasBacklog: Bool, at time: Double
+    ) -> Action {
         let opened = openedAt ?? time
         openedAt = opened
         operationCount += max(1, operations)
+        elementCount += max(1, operations) + references
         byteCount += bytes
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         // The rest of the record's batch shall share its commit.
-        return action(since: opened, at: time)
+        return action(since: opened, hasBacklog: hasBacklog, at: time)
     }
 
-    /// Takes the passing of time behind all records that came together, and whether more records wait.
+    /// Notes the time after a batch of records, and whether more records wait. Returns the action for the chunk.
     package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        return action(since: hasBacklog ? openedAt : closedAt, at: time)
+        return action(since: hasBacklog ? openedAt : closedAt, hasBacklog: hasBacklog, at: time)
     }
 
     private var hasMaximumOperations: Bool { operationCount >= maximumOperations }
 
-    private func action(since start: Double, at time: Double) -> Action {
-        let isFull = hasMaximumOperations || byteCount >= chunk.maxBytes
-        return isFull || milliseconds(start, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
+    private func action(since start: Double, hasBacklog: Bool, at time: Double) -> Action {
+        let maximumElements = max(chunk.maxOperations, chunk.maxBacklogOperations)
+        let isFull = hasMaximumOperations || byteCount >= chunk.maxBytes || elementCount >= maximumElements
+        let limit = hasBacklog ? max(chunk.maxMilliseconds, commit.maxMilliseconds / 2) : chunk.maxMilliseconds
+        return isFull || milliseconds(start, time) >= Double(limit) ? .close : .wait
     }
 
     /// A closed chunk on its way to its commit.
@@ -75,7 +86,7 @@ package struct ChunkPolicy: Sendable {
             hasMaximumOperations: hasMaximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
     }
 
-    /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
+    /// Notes the commit of a closed chunk, which wrote this number of rows and took this time.
     ///
     /// - Parameter conflicts: how often another writer got in the way; that halves the next chunk, too.
     package mutating func committed(_ closed: Closed, rows: Int, seconds: Double, conflicts: Int = 0) {
@@ -88,14 +99,16 @@ package struct ChunkPolicy: Sendable {
         }
     }
 
-    /// Takes that the open chunk waited for the commit of the one before: that is no time of its own.
+    /// Notes that the open chunk waited for the commit of the chunk before. This time does not count as the open
+    /// chunk's own.
     package mutating func waited(seconds: Double) {
         openedAt = openedAt.map { $0 + seconds }
     }
 
-    /// Takes the loss of the open chunk.
+    /// Notes that the open chunk was dropped.
     package mutating func dropped() {
         operationCount = 0
+        elementCount = 0
         byteCount = 0
         openedAt = nil
     }

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 /// A closed chunk on its way into the store: applied and committed, again where another writer got in the way.
 ///
@@ -35,7 +36,7 @@ final class ChunkSave: @unchecked Sendable {
         let toleratesErrors: Bool
         let metrics: WorkerMetrics?
         let tracing: WorkerTracing
-        let now: () -> Double
+        let clock: WorkerClock
     }
 
     private(set) var chunk: PendingChunk
@@ -79,15 +80,15 @@ final class ChunkSave: @unchecked Sendable {
     private func save() throws -> Report {
         while true {
             do {
-                let (started, token) = (tools.now(), tools.writer.committedToken)
+                let (started, token) = (tools.clock.seconds(), tools.writer.committedToken)
                 var report = try apply()
                 report.rows = tools.writer.uncommittedRows
-                let applied = tools.now()
+                let applied = tools.clock.seconds()
                 try tools.writer.commit()
-                let ended = tools.now()
-                report.time = WriterContext.systemTime()
+                let ended = tools.clock.seconds()
+                report.time = tools.clock.microseconds()
                 (report.seconds, report.commitSeconds) = (ended - started, ended - applied)
-                // That of a draft is known to its commit.
+                // The token of a draft is known only after the commit.
                 report.token = tools.writer.committedToken == token ? nil : tools.writer.committedToken
                 // Before anything of the chunk is notified.
                 if let origin = chunk.origin {
@@ -112,7 +113,7 @@ final class ChunkSave: @unchecked Sendable {
             events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
         saved.trace = chunk.origin?.trace
         let result = try tools.writer.apply(saved, mayConflict: mayConflict) {
-            chunk.deadLetter($0, $1, time: WriterContext.systemTime())
+            chunk.deadLetter($0, $1, time: tools.clock.microseconds())
         }
         var report = Report(
             events: result.outcomes.count, placeholders: result.placeholderCount, changes: result.changes)

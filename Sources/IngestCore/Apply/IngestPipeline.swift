@@ -1,11 +1,13 @@
+import GraphCore
 import KafkaClient
 import Logging
-import ObjectGraph
+import RecordDecoding
 
 /// Takes records, gathers their events into chunks, and commits each chunk with its positions and dead letters.
 ///
-/// Used from one thread, the one that reads the source. With `chunk.threads: 2` and backlog, a second thread saves a chunk
-/// while this one decodes the next. The chunks are those of one thread: one closes when the one before is committed.
+/// Used from one thread, the one that reads the source. With `chunk.threads: 2` and backlog, a second thread saves a
+/// chunk while this one decodes the next. The chunks are the same as with one thread: each closes when the chunk before
+/// it is committed.
 package final class IngestPipeline {
     /// An error that stops the pipeline permanently.
     package struct Halt: CodedError {
@@ -51,12 +53,14 @@ package final class IngestPipeline {
     package private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
-    private let now: () -> Double
+    private let clock: WorkerClock
     private let tools: ChunkSave.Tools
     private var chunk = PendingChunk()
     private var policy: ChunkPolicy
     private var savesBeside: Bool
-    private var thread: SaveThread?
+    private var thread: (any BesideSaver)?
+    /// Makes the saver for `chunk.threads: 2`, when it is first needed.
+    package var makeSaver: () -> any BesideSaver = { SaveThread() }
     /// The chunk that is being saved.
     private var saving: ChunkSave?
     /// The chunk that was saved last, whose memory serves the next one.
@@ -76,33 +80,33 @@ package final class IngestPipeline {
     ///   - configuration: the bounds of chunks, and whether errors are tolerated.
     ///   - metrics: what to count in, or nil.
     ///   - logger: reports dead letters and halts.
-    ///   - now: a monotonic clock in seconds, which with two threads both ask.
+    ///   - clock: the time, for which with two threads both ask.
     ///   - tracing: opens a span for each chunk.
     package init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
-        now: @escaping () -> Double = HealthMonitor.monotonicSeconds, tracing: WorkerTracing = .installed
+        clock: WorkerClock = .system, tracing: WorkerTracing = .installed
     ) {
         self.writer = writer
         self.metrics = metrics
         self.logger = logger
-        self.now = now
+        self.clock = clock
         tools = ChunkSave.Tools(
             writer: writer, toleratesErrors: configuration.errors.tolerance == .all, metrics: metrics, tracing: tracing,
-            now: now)
+            clock: clock)
         savesBeside = configuration.chunk.threads > 1
-        policy = ChunkPolicy(configuration.chunk, configuration.commit)
+        policy = ChunkPolicy(configuration.chunk, configuration.commitBounds)
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
     }
 
-    /// Takes other bounds of chunks; call it with no chunk open.
+    /// Applies a new configuration's bounds of chunks. Call it with no chunk open.
     func take(_ configuration: WorkerConfiguration) {
-        policy = ChunkPolicy(configuration.chunk, configuration.commit)
+        policy = ChunkPolicy(configuration.chunk, configuration.commitBounds)
         savesBeside = configuration.chunk.threads > 1
     }
 
     // MARK: Positions
 
-    /// Takes the store's position of a source that is read from now on. The pipeline saves a chunk of the source only
+    /// Notes the store's position of a source that is read from now on. The pipeline saves a chunk of the source only
     /// where the store still holds that position, or a later one of the pipeline's own.
     ///
     /// - Parameters:
@@ -113,7 +117,7 @@ package final class IngestPipeline {
         ledger.begin(TopicPartition(topic, partition), at: offset)
     }
 
-    /// Takes the end of reading a source; call it with nothing of it open.
+    /// Ends the reading of a source. Call it when no open chunk has records of the source.
     package func end(topic: String, partition: Int32) {
         ledger.end(TopicPartition(topic, partition))
     }
@@ -145,12 +149,12 @@ package final class IngestPipeline {
     ) throws {
         summary.records += 1
         summary.bytes += record.totalBytes
-        var operations = 1
+        var (operations, references) = (1, 0)
         do {
             let event = try decode(record)
-            try IdentityLimit.check(event, model: writer.store.model)
+            references = try IdentityLimit.check(event, model: writer.store.model)
             operations = event.operations.count
-            if operations == 0 { chunk.addFiltered() } else { chunk.add(event, record) }
+            if operations == 0 { chunk.addFiltered() } else { chunk.add(event, record, readTime: clock.microseconds) }
         } catch  where error.isRetriable {
             throw error
         } catch {
@@ -159,11 +163,12 @@ package final class IngestPipeline {
                 if !chunk.isEmpty { try checkOpenChunk() }
                 throw try halt(at: record.place, error.code, error.description)
             }
-            chunk.add(error, record, time: WriterContext.systemTime())
+            chunk.add(error, record, time: clock.microseconds())
         }
         chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
         let action = policy.added(
-            operations: operations, bytes: record.wholeBytes, hasBacklog: hasBacklog, at: now())
+            operations: operations, references: references, bytes: record.wholeBytes, hasBacklog: hasBacklog,
+            at: clock.seconds())
         if action == .close { try commitChunk(hasBacklog: hasBacklog) }
     }
 
@@ -171,9 +176,11 @@ package final class IngestPipeline {
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     package func tick(hasBacklog: Bool) throws {
-        tellDeadLetters(warnings.tick(at: now()))
+        tellDeadLetters(warnings.tick(at: clock.seconds()))
         if saving != nil, thread?.hasEnded() == true { try takeSaved() }
-        if policy.tick(hasBacklog: hasBacklog, at: now()) == .close { try commitChunk(hasBacklog: hasBacklog) }
+        if policy.tick(hasBacklog: hasBacklog, at: clock.seconds()) == .close {
+            try commitChunk(hasBacklog: hasBacklog)
+        }
     }
 
     /// Waits for the chunk that the other thread saves, if there is one; call it before another use of the writer.
@@ -181,9 +188,9 @@ package final class IngestPipeline {
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     package func settle() throws {
         if saving == nil { return }
-        let started = now()
+        let started = clock.seconds()
         thread?.wait()
-        policy.waited(seconds: now() - started)
+        policy.waited(seconds: clock.seconds() - started)
         try takeSaved()
     }
 
@@ -218,18 +225,18 @@ package final class IngestPipeline {
         if saving != nil {
             try settle()
             // The commit may have let chunks grow.
-            if hasBacklog, policy.tick(hasBacklog: true, at: now()) == .wait { return }
+            if hasBacklog, policy.tick(hasBacklog: true, at: clock.seconds()) == .wait { return }
         }
         if chunk.isEmpty { return }
         let save = ChunkSave(
-            chunk, policy.close(at: now()), positions: ledger.following(chunk.positions), tools)
+            chunk, policy.close(at: clock.seconds()), positions: ledger.following(chunk.positions), tools)
         chunk = PendingChunk()
         saving = save
         // Where a bad record stops the worker, the records behind it are not to be decoded.
         if savesBeside, hasBacklog, tools.toleratesErrors {
-            let thread = thread ?? SaveThread()
+            let thread = thread ?? makeSaver()
             self.thread = thread
-            thread.start(save)
+            thread.start { save.run() }
         } else {
             save.run()
             try takeSaved()
@@ -239,7 +246,7 @@ package final class IngestPipeline {
         saved = nil
     }
 
-    /// Takes the outcome of the chunk that was saved.
+    /// Handles the outcome of the chunk that was saved.
     private func takeSaved() throws {
         guard let save = saving, let outcome = save.outcome else { return }
         saving = nil
@@ -252,8 +259,8 @@ package final class IngestPipeline {
         }
     }
 
-    /// Takes that a chunk was not saved, and returns why. The store has undone everything since the last commit, or does so
-    /// where it refused an event.
+    /// Handles a chunk that was not saved, and returns the error. The store has undone everything since the last
+    /// commit, or does so where it refused an event.
     private func undone(by error: any Error) throws -> any Error {
         if let refusal = error as? ChunkSave.Refusal {
             return try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
@@ -305,7 +312,7 @@ package final class IngestPipeline {
     private func checkOpenChunk() throws {
         do {
             _ = try ChunkSave(
-                chunk, policy.close(at: now()), positions: ledger.following(chunk.positions), tools
+                chunk, policy.close(at: clock.seconds()), positions: ledger.following(chunk.positions), tools
             ).apply()
         } catch {
             throw try undone(by: error)
@@ -316,12 +323,12 @@ package final class IngestPipeline {
         summary.deadLetters += 1
         metrics?.deadLetters.with(stage).increment()
         summary.deadLetterCodes.note(code, place: "\(place)", reason: reason)
-        if warnings.note(code, topic: place.topic, partition: place.partition, at: now()) {
+        if warnings.note(code, topic: place.topic, partition: place.partition, at: clock.seconds()) {
             logger.warning(
                 "record kept as a dead letter",
                 metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
         }
-        tellDeadLetters(warnings.tick(at: now()))
+        tellDeadLetters(warnings.tick(at: clock.seconds()))
         onDeadLetter(place, code, reason)
     }
 

@@ -1,5 +1,6 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
+import RecordDecoding
 
 /// The open chunk: decoded events, the bytes of their records in case they fail, dead letters, positions.
 struct PendingChunk {
@@ -51,13 +52,16 @@ struct PendingChunk {
     private(set) var origin: Origin?
     private var bytes = RecordBytes()
     private var next: [TopicPartition: Progress] = [:]
+    /// The source of the last record; its progress is not among the others, for many records come from one source.
+    private var current: TopicPartition?
+    private var progress = Progress(offset: 0, detail: nil)
     /// The number of records, filtered ones included, and the full size of their values in bytes.
     private(set) var recordCount = 0
     /// The number of records that ask nothing of the store.
     private(set) var filteredCount = 0
     private(set) var recordBytes = 0
 
-    var isEmpty: Bool { next.isEmpty }
+    var isEmpty: Bool { current == nil && next.isEmpty }
 
     mutating func removeAll() {
         events.removeAll(keepingCapacity: true)
@@ -66,11 +70,15 @@ struct PendingChunk {
         origin = nil
         bytes.removeAll()
         next.removeAll(keepingCapacity: true)
+        current = nil
         (recordCount, recordBytes, filteredCount) = (0, 0, 0)
     }
 
-    mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
-        if origin == nil { origin = Origin(record, readTime: WriterContext.systemTime()) }
+    /// Adds an event.
+    ///
+    /// - Parameter readTime: returns when the record was read, in microseconds since 1970 UTC.
+    mutating func add(_ event: ChangeSet, _ record: SourceRecord, readTime: () -> Int64) {
+        if origin == nil { origin = Origin(record, readTime: readTime()) }
         events.append(event)
         entries.append(
             Entry(
@@ -115,21 +123,29 @@ struct PendingChunk {
     mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
         recordCount += 1
         recordBytes += record.totalBytes
-        let source = TopicPartition(place.topic, place.partition)
-        var progress = Progress(offset: nextOffset, detail: detail)
+        turn(to: place)
         // A file has its own fingerprint; a partition is known again by its last record.
-        if detail == nil, place.line == nil {
-            progress.last = last(record, of: source)
-        }
-        next[source] = progress
+        let last = detail == nil && place.line == nil ? self.last(record) : nil
+        progress = Progress(offset: nextOffset, detail: detail, last: last)
     }
 
-    private mutating func last(_ record: SourceRecord, of source: TopicPartition) -> Last {
+    /// Makes the source of a place the current one.
+    private mutating func turn(to place: RecordPlace) {
+        if let current {
+            if current.partition == place.partition, current.topic == place.topic { return }
+            next[current] = progress
+        }
+        let source = TopicPartition(place.topic, place.partition)
+        progress = next.removeValue(forKey: source) ?? Progress(offset: 0, detail: nil)
+        current = source
+    }
+
+    private mutating func last(_ record: SourceRecord) -> Last {
         if let entry = entries.last, entry.place == record.place {
             return Last(
                 timestampMilliseconds: record.timestampMilliseconds, content: entry.content, isAlone: false)
         }
-        if let before = next[source]?.last, before.isAlone { bytes.removeIfLast(before.content) }
+        if let before = progress.last, before.isAlone { bytes.removeIfLast(before.content) }
         return Last(
             timestampMilliseconds: record.timestampMilliseconds,
             content: bytes.append(key: record.key, value: record.value), isAlone: true)
@@ -137,13 +153,15 @@ struct PendingChunk {
 
     /// Notes that reading goes on elsewhere.
     mutating func move(to position: SourcePosition) {
-        next[TopicPartition(position.topic, position.partition)] = Progress(
-            offset: position.nextOffset, detail: position.detail)
+        turn(to: RecordPlace(topic: position.topic, partition: position.partition, offset: position.nextOffset))
+        progress = Progress(offset: position.nextOffset, detail: position.detail)
     }
 
     /// The positions after the chunk; they follow anything.
     var positions: [SourcePosition] {
-        next.map { key, progress in
+        var all = next
+        if let current { all[current] = progress }
+        return all.map { key, progress in
             SourcePosition(
                 topic: key.topic, partition: key.partition, nextOffset: progress.offset,
                 detail: progress.detail ?? progress.last.map { fingerprint($0).description })

@@ -1,36 +1,5 @@
-import ObjectGraph
-
-/// Says where a value came from.
-public enum ConfigurationOrigin: Sendable, Equatable, CustomStringConvertible {
-    /// No source gave it.
-    case byDefault
-    /// A position in the file; lines and columns count from 1.
-    case file(path: String, line: Int, column: Int)
-    /// An environment variable.
-    case environment(name: String)
-    /// `--set KEY=…`.
-    case flag(key: String)
-
-    /// The order of the origins: a greater one goes before a smaller one.
-    var rank: Int {
-        switch self {
-        case .byDefault: 0
-        case .file: 1
-        case .environment: 2
-        case .flag: 3
-        }
-    }
-
-    /// Names the origin in the form that editors and people know.
-    public var description: String {
-        switch self {
-        case .byDefault: "default"
-        case .file(let path, let line, let column): "\(path):\(line):\(column)"
-        case .environment(let name): "environment \(name)"
-        case .flag(let key): "--set \(key)"
-        }
-    }
-}
+import GraphCore
+import RecordDecoding
 
 /// Describes one mistake in a configuration.
 public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible {
@@ -72,7 +41,7 @@ public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible
 
 /// Lists everything that is wrong with a configuration.
 public struct ConfigurationError: CodedError, Equatable {
-    /// The mistakes: those of the file first, in its order.
+    /// The mistakes; the file's come first, in its order.
     public let problems: [ConfigurationProblem]
 
     /// The stable code of the error.

@@ -1,10 +1,11 @@
+import GraphCore
 import Logging
 
 /// Describes one setting: its name, its meaning, and how it is read and shown.
 public struct ConfigurationKey: Sendable {
     /// The dotted name, as in `store.path`.
     public let path: String
-    /// The meaning of the setting, in one line.
+    /// The meaning of the setting, in a few sentences.
     public let summary: String
     /// The values that it takes, as in `a whole number from 1 to 100`.
     public let expected: String
@@ -15,10 +16,16 @@ public struct ConfigurationKey: Sendable {
     let isList: Bool
     /// Whether no description shows the value, and a variable that ends in `_FILE` may name its file.
     let isSecret: Bool
+    /// Whether a running worker takes another value.
+    let reload: ReloadRule
+    /// Lines that the file of all settings has below the meaning.
+    let example: [String]
     let assign: @Sendable (ConfigurationNode, inout WorkerConfiguration, inout ConfigurationProblems) -> Void
     let render: @Sendable (WorkerConfiguration) -> String
     /// Compares two configurations: the text may hide a difference.
     let differs: @Sendable (WorkerConfiguration, WorkerConfiguration) -> Bool
+    /// Gives the first configuration the value of the second one.
+    let copy: @Sendable (inout WorkerConfiguration, WorkerConfiguration) -> Void
 
     /// Makes a setting that stands at one place of the configuration.
     ///
@@ -27,17 +34,31 @@ public struct ConfigurationKey: Sendable {
     ///   - read: returns the value of a node; nil, with a problem, where it is wrong.
     init<Value: Equatable & Sendable>(
         _ path: String, _ place: ConfigurationPath<Value>, _ summary: String, expected: String,
-        schema: SettingSchema, isList: Bool = false, isSecret: Bool = false,
-        show: @escaping @Sendable (Value) -> String,
+        schema: SettingSchema, isList: Bool = false, isSecret: Bool = false, reload: ReloadRule = .restart,
+        example: [String] = [], show: @escaping @Sendable (Value) -> String,
         read: @escaping @Sendable (ConfigurationNode, inout ConfigurationProblems) -> Value?
     ) {
         (self.path, self.summary, self.expected) = (path, summary, expected)
         (self.schema, self.isList, self.isSecret) = (schema, isList, isSecret)
+        (self.reload, self.example) = (reload, example)
         assign = { node, configuration, problems in
             if let value = read(node, &problems) { configuration[keyPath: place] = value }
         }
         render = { show($0[keyPath: place]) }
         differs = { $0[keyPath: place] != $1[keyPath: place] }
+        copy = { $0[keyPath: place] = $1[keyPath: place] }
+    }
+
+    /// The name inside the section.
+    var name: Substring { path.firstIndex(of: ".").map { path[path.index(after: $0)...] } ?? path[...] }
+
+    /// The default as JSON, which YAML reads too.
+    var defaultJSON: String {
+        let text = render(WorkerConfiguration())
+        if ["null", "true", "false", "[]"].contains(text) || Int(text) != nil { return text }
+        guard isList else { return JSONText.string(text) }
+        let names = text.dropFirst().dropLast().split(separator: ",")
+        return "[" + names.map { JSONText.string($0.trimmed) }.joined(separator: ", ") + "]"
     }
 
     /// The environment variable that sets the key, as in `INGEST_STORE_PATH`.
@@ -53,6 +74,25 @@ public struct ConfigurationKey: Sendable {
             }
         }
         return name
+    }
+}
+
+/// Says whether a running worker takes another value of a setting.
+enum ReloadRule: Sendable, Equatable {
+    /// The value needs a restart.
+    case restart
+    /// The worker takes the value.
+    case taken
+    /// The worker takes the value while it names the same topics.
+    case takenForSameTopics
+
+    /// The words for pages and files.
+    var text: String {
+        switch self {
+        case .restart: "restart"
+        case .taken: "reload"
+        case .takenForSameTopics: "reload, but restart for another list of topics"
+        }
     }
 }
 
@@ -74,11 +114,12 @@ extension ConfigurationKey {
     }
 
     static func integer(
-        _ path: String, _ place: ConfigurationPath<Int>, _ range: ClosedRange<Int>, _ summary: String
+        _ path: String, _ place: ConfigurationPath<Int>, _ range: ClosedRange<Int>, reload: ReloadRule = .restart,
+        _ summary: String
     ) -> Self {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return Self(
-            path, place, summary, expected: expected, schema: .integer(range), show: { String($0) }
+            path, place, summary, expected: expected, schema: .integer(range), reload: reload, show: { String($0) }
         ) { node, problems in
             node.integer(in: range, name: path, expected: expected, problems: &problems)
         }
@@ -93,48 +134,14 @@ extension ConfigurationKey {
     }
 
     static func choice<Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable>(
-        _ path: String, _ place: ConfigurationPath<Choice>, _ summary: String
+        _ path: String, _ place: ConfigurationPath<Choice>, reload: ReloadRule = .restart, _ summary: String
     ) -> Self {
         let names = Choice.allCases.map(\.rawValue)
         return Self(
             path, place, summary, expected: "one of " + names.joined(separator: ", "), schema: .choice(names),
-            show: { $0.rawValue }
+            reload: reload, show: { $0.rawValue }
         ) { node, problems in
             node.choice(Choice.self, name: path, problems: &problems)
         }
     }
-
-    static let topics = Self(
-        "topics", \.topics, "The topics to consume: names, or {name, format, routes}.",
-        expected: "a list of names or {name, format, routes}", schema: .list(of: .topic), isList: true,
-        show: { "[" + $0.map(\.summary).joined(separator: ", ") + "]" }
-    ) { node, problems in
-        node.topics(problems: &problems)
-    }
-
-    static let routes = Self(
-        "routes", \.routes, "The routes of all topics and files, tried after their own.",
-        expected: "a list of routes", schema: .list(of: .reference("route")), isList: true, show: { "\($0.count)" }
-    ) { node, problems in
-        node.routes(problems: &problems)
-    }
-
-    static let files = Self(
-        "files", \.files, "How replayed files are read, by name: {match, format, routes}; the first match wins.",
-        expected: "a list of {match, format, routes}", schema: .list(of: .file), isList: true,
-        show: { "[" + $0.map(\.summary).joined(separator: ", ") + "]" }
-    ) { node, problems in
-        node.files(problems: &problems)
-    }
-}
-
-extension TopicConfiguration {
-    fileprivate var summary: String {
-        format == .byDefault && routes.isEmpty
-            ? name : "{name: \(name), format: \(format.rawValue), routes: \(routes.count)}"
-    }
-}
-
-extension FileConfiguration {
-    fileprivate var summary: String { "{match: \"\(match)\", format: \(format.rawValue), routes: \(routes.count)}" }
 }

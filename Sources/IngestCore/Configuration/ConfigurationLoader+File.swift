@@ -1,4 +1,5 @@
 import Glibc
+import RecordDecoding
 import Yams
 
 extension ConfigurationLoader {
@@ -48,7 +49,7 @@ extension ConfigurationLoader {
     /// Applies a YAML text.
     mutating func apply(yaml: String, path: String) {
         do {
-            guard let root = try Yams.compose(yaml: yaml) else { return }
+            guard let root = try Yams.compose(yaml: yaml, .basic) else { return }
             let value = ConfigurationNode(node: root, source: .file(path: path))
             if value.isNull { return }
             guard case .mapping(let mapping) = root else {
@@ -105,7 +106,7 @@ extension ConfigurationLoader {
         }
     }
 
-    /// Reports what Yams says about a text, without the text itself.
+    /// Reports Yams's error about a text, without the text itself.
     mutating func addSyntax(_ error: any Error, source: ConfigurationNode.Source, text: String) {
         var line = 1
         var column = 1

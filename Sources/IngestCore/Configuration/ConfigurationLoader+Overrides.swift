@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 import Yams
 
 extension ConfigurationLoader {
@@ -36,7 +36,8 @@ extension ConfigurationLoader {
 
     /// Applies the variables that begin with `INGEST_`.
     ///
-    /// Names are compared without regard to case and underscores. `INGEST_TEST_…` is left to tests.
+    /// Names are compared without regard to case and underscores. `INGEST_TEST_…` is left to tests,
+    /// and `INGEST_CONFIG` names the file.
     mutating func apply(environment: [String: String]) {
         let byName = Dictionary(
             ConfigurationKey.known.map { (ClosestName.normalized($0.variable), $0) },
@@ -44,7 +45,8 @@ extension ConfigurationLoader {
         var seen: [[UInt8]: String] = [:]
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
             let upper = name.uppercased()
-            guard upper.hasPrefix("INGEST_"), !upper.hasPrefix("INGEST_TEST_") else { continue }
+            guard upper.hasPrefix("INGEST_"), !upper.hasPrefix("INGEST_TEST_"), name != WorkerConfiguration.fileVariable
+            else { continue }
             let source = ConfigurationNode.Source.environment(name: name)
             let (setting, isFile) = Self.setting(ofVariable: upper, known: byName)
             if let other = seen.updateValue(name, forKey: ClosestName.normalized(setting)) {
@@ -101,7 +103,7 @@ extension ConfigurationLoader {
         let isQuoted = text.count >= 2 && (text.first == "\"" || text.first == "'") && text.first == text.last
         guard isList || isQuoted else { return ConfigurationNode(node: Node(text, .implicit, .plain), source: source) }
         do {
-            let node = try Yams.compose(yaml: text) ?? Node("", .implicit, .plain)
+            let node = try Yams.compose(yaml: text, .basic) ?? Node("", .implicit, .plain)
             if !isList, node.scalar == nil {
                 return ConfigurationNode(node: Node(text, .implicit, .plain), source: source)
             }

@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// Values that stand in files of their own, as container platforms mount secrets.
 extension ConfigurationNode {
     /// The beginning of a value that names a file.

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 import Yams
 
 /// Is a configuration together with where each value came from.
@@ -34,19 +35,22 @@ extension ConfigurationEntry: JSONWritable {
 extension WorkerConfiguration {
     /// The file that is read when none is named and it is there.
     public static let defaultFile = "config/worker.yaml"
+    /// The variable that names the file that is read when none is named otherwise.
+    public static let fileVariable = "INGEST_CONFIG"
 
     /// Reads a configuration; a flag goes before a variable, a variable before the file, the file before the default.
     ///
     /// - Parameters:
-    ///   - file: The YAML file, or nil for `config/worker.yaml` if it is there.
+    ///   - file: The YAML file. Nil stands for the file that the variable `INGEST_CONFIG` names, else for
+    ///     `config/worker.yaml` if it is there.
     ///   - settings: The values of `--set`, as `KEY=VALUE`; a later one goes before an earlier.
-    ///   - environment: The variables of the process; those that begin with `INGEST_` count.
+    ///   - environment: The variables of the process; names that begin with `INGEST_` count.
     /// - Throws: ``ConfigurationError`` with every mistake that was found.
     public static func load(
         file: String? = nil, settings: [String] = [], environment: [String: String] = [:]
     ) throws(ConfigurationError) -> LoadedConfiguration {
         var loader = ConfigurationLoader()
-        let used = loader.read(file: file)
+        let used = loader.read(file: file ?? environment[fileVariable].flatMap { $0.isEmpty ? nil : $0 })
         loader.apply(environment: environment)
         loader.apply(settings: settings)
         return try loader.finish(file: used)
@@ -121,7 +125,7 @@ struct ConfigurationLoader {
 
     /// Returns the result, or everything that was wrong.
     mutating func finish(file: String?) throws(ConfigurationError) -> LoadedConfiguration {
-        // The default topic is for those who name nothing to read.
+        // The default topic is for configurations that name nothing to read.
         if origins["topics"] == nil, !configuration.files.isEmpty { configuration.topics = [] }
         checkTopics()
         checkRecordSizes()

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 import Yams
 
 extension ConfigurationNode {
@@ -37,16 +38,34 @@ extension ConfigurationNode {
 }
 
 extension ConfigurationMapping {
-    /// The keys that say which records a route takes; all others say what it makes of them.
-    private static let choosing: Set = ["topic", "type", "table", "headers", "where", "filter", "typeField", "jq"]
+    /// The keys that say which records a route takes.
+    private static let choosing: Set = ["topic", "type", "table", "headers", "where", "typeField"]
+    /// The keys that say how the values of a program's events are written.
+    private static let reading: Set = ["types", "dates", "zone"]
 
-    /// Refuses what has no meaning beside a program.
+    /// Refuses keys that have no meaning beside a program.
     func refuseBesideProgram(_ keys: [String], problems: inout ConfigurationProblems) {
-        for key in keys where !Self.choosing.contains(key) {
+        refuse(
+            keys, besides: Self.choosing.union(Self.reading).union(["filter", "jq"]), beside: "jq",
+            remedy: "Remove it: the program itself makes the events.", problems: &problems)
+    }
+
+    /// Refuses keys that have no meaning beside an array of records.
+    func refuseBesideEach(_ keys: [String], problems: inout ConfigurationProblems) {
+        refuse(
+            keys, besides: Self.choosing.union(["each"]), beside: "each",
+            remedy: "Remove it: the routes take each element by itself.", problems: &problems)
+    }
+
+    private func refuse(
+        _ keys: [String], besides known: Set<String>, beside name: String, remedy: String,
+        problems: inout ConfigurationProblems
+    ) {
+        for key in keys where !known.contains(key) {
             guard let value = self[key] else { continue }
             problems.add(
-                .invalidValue, at: value.origin, "\(key) stands beside jq, where it has no meaning",
-                remedy: "Remove it: the program itself makes the events.")
+                .invalidValue, at: value.origin, "\(key) stands beside \(name), where it has no meaning",
+                remedy: remedy)
         }
     }
 }

@@ -1,3 +1,5 @@
+import RecordDecoding
+
 extension ConfigurationNode {
     /// Reads a list of routes.
     func routes(name: String = "routes", problems: inout ConfigurationProblems) -> [RouteConfiguration] {
@@ -11,7 +13,7 @@ extension ConfigurationNode {
     static let routeKeys = [
         "topic", "type", "table", "headers", "where", "filter", "entity", "verb", "identity", "identityPrefix",
         "prefixReferences", "data", "typeField", "timeField", "aliases", "constants", "defaults", "fields", "add",
-        "remove", "types", "split", "ignore", "dates", "zone", "also", "jq",
+        "remove", "types", "split", "ignore", "dates", "zone", "also", "each", "jq",
     ]
     static let splitKeys = [
         "field", "map", "entity", "parent", "relationship", "filter", "identity", "identityPrefix", "replace",
@@ -41,8 +43,10 @@ extension ConfigurationNode {
         route.also = mapping["also"]?.routes(name: "also", problems: &problems) ?? []
         route.program = mapping["jq"]?.program(problems: &problems)
         if mapping["jq"] != nil { mapping.refuseBesideProgram(Self.routeKeys, problems: &problems) }
-        // A dropped record needs no entity, and a program names them itself.
-        if route.verb == .drop || mapping["jq"] != nil { return route }
+        route.each = mapping.text("each", problems: &problems)
+        if route.each != nil { mapping.refuseBesideEach(Self.routeKeys, problems: &problems) }
+        // A dropped record needs no entity, a program names them itself, and elements have routes of their own.
+        if route.verb == .drop || mapping["jq"] != nil || route.each != nil { return route }
         guard let entity = mapping.required("entity", what: "a route", problems: &problems) else { return nil }
         route.entity = entity
         return route
@@ -75,7 +79,11 @@ extension ConfigurationNode {
         split.filter = mapping.text("filter", problems: &problems)
         split.identity = mapping["identity"]?.identity(isSplit: true, problems: &problems)
         split.identityPrefix = mapping["identityPrefix"]?.prefix(isSplit: true, problems: &problems)
-        split.replaces = mapping["replace"]?.boolean(name: "replace", problems: &problems) ?? false
+        if mapping["replace"]?.text == "delete" {
+            (split.replaces, split.deletesLost) = (true, true)
+        } else {
+            split.replaces = mapping["replace"]?.boolean(name: "replace", problems: &problems) ?? false
+        }
         split.aliases = mapping["aliases"]?.names(of: "aliases", problems: &problems) ?? [:]
         split.constants = mapping["constants"]?.scalars(of: "constants", problems: &problems) ?? [:]
         split.defaults = mapping["defaults"]?.scalars(of: "defaults", problems: &problems) ?? [:]
@@ -191,7 +199,7 @@ extension ConfigurationNode {
 }
 
 extension ConfigurationMapping {
-    /// Reads what a route makes of values.
+    /// Reads a route's rules for values.
     fileprivate func readValues(into route: inout RouteConfiguration, problems: inout ConfigurationProblems) {
         route.identity = self["identity"]?.identity(problems: &problems)
         route.identityPrefix = self["identityPrefix"]?.prefix(isSplit: false, problems: &problems)

@@ -1,4 +1,6 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
+import RecordFiles
 import Yams
 
 /// Is a mapping with a closed set of keys, such as a route.
@@ -6,7 +8,7 @@ struct ConfigurationMapping {
     let origin: ConfigurationOrigin
     private var values: [String: ConfigurationNode] = [:]
 
-    /// Reads the keys, and reports those that are not known.
+    /// Reads the keys, and reports unknown keys.
     ///
     /// Returns nil, with a problem, when the node is no mapping.
     init?(_ value: ConfigurationNode, what: String, keys: [String], problems: inout ConfigurationProblems) {

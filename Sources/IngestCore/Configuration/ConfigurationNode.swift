@@ -1,4 +1,6 @@
-import ObjectGraph
+import GraphCore
+import KafkaClient
+import RecordDecoding
 import Yams
 
 /// Is a YAML node that knows which source it came from.
@@ -139,9 +141,10 @@ extension ConfigurationNode {
         case "false", "False", "FALSE": return .boolean(false)
         default: break
         }
-        if let integer = Int64(scalar.string) { return .integer(integer) }
+        // A number that would read otherwise stays as it is written: 007 and 1.50 as texts, 38 digits as a decimal.
+        if let integer = Int64(scalar.string), String(integer) == scalar.string { return .integer(integer) }
         if let first = scalar.string.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
-            let double = Double(scalar.string), double.isFinite
+            let double = Double(scalar.string), "\(double)" == scalar.string
         {
             return .double(double)
         }

@@ -1,10 +1,6 @@
-/// The changes of a configuration that was read again: those that a running worker takes, and those that need a restart.
+/// The changes of a configuration that was read again: some take effect in a running worker, the others need a restart.
 ///
-/// A decision without I/O. The worker takes:
-///
-/// - the formats and routes of the topics that it reads, `routes` and `files`;
-/// - `chunk`, `commit` and `limits`;
-/// - the log's level, and for how long history and tombstones are kept.
+/// A decision without I/O. Each setting's declaration says whether the worker takes it.
 package struct ConfigurationReload: Sendable {
     /// A setting that has another value now; the texts show no secret.
     package struct Change: Sendable, Equatable {
@@ -23,12 +19,11 @@ package struct ConfigurationReload: Sendable {
     /// Compares the running configuration with a new one.
     package init(from old: WorkerConfiguration, to new: WorkerConfiguration) {
         var merged = old
-        if old.topics.map(\.name) == new.topics.map(\.name) { merged.topics = new.topics }
-        (merged.routes, merged.files) = (new.routes, new.files)
-        (merged.chunk, merged.commit, merged.limits) = (new.chunk, new.commit, new.limits)
-        merged.log.level = new.log.level
-        (merged.history.keepDays, merged.tombstones.keepDays) = (new.history.keepDays, new.tombstones.keepDays)
-        merged.audit = new.audit
+        let sameTopics = old.topics.map(\.name) == new.topics.map(\.name)
+        for key in ConfigurationKey.known
+        where key.reload == .taken || key.reload == .takenForSameTopics && sameTopics {
+            key.copy(&merged, new)
+        }
         configuration = merged
         taken = Self.changes(from: old, to: merged)
         needingRestart = Self.changes(from: merged, to: new)

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 /// The shape of a setting's value in a file, as a fragment of JSON Schema without braces.
 struct SettingSchema: Sendable {
@@ -7,6 +8,8 @@ struct SettingSchema: Sendable {
     static let string = SettingSchema(text: #""type": "string""#)
     static let optionalString = SettingSchema(text: #""type": ["string", "null"]"#)
     static let boolean = SettingSchema(text: #""type": "boolean""#)
+    /// A property of librdkafka, which judges the value itself.
+    static let property = SettingSchema(text: #""type": ["string", "number", "boolean"]"#)
     /// Anything: the worker says more exactly what is wrong.
     static let anything = SettingSchema(text: "")
 
@@ -70,14 +73,8 @@ package enum ConfigurationSchema {
             #"  "title": "Configuration of ingest-worker","#, #"  "type": "object","#,
             #"  "additionalProperties": false,"#, #"  "properties": {"#,
         ]
-        var written: Set<String> = []
-        var properties: [String] = []
-        for key in ConfigurationKey.known {
-            guard let section = section(of: key) else {
-                properties.append(#"    "\#(key.path)": \#(schema(of: key))"#)
-                continue
-            }
-            if written.insert(section).inserted { properties.append(schema(ofSection: section)) }
+        let properties = ConfigurationSection.all.flatMap { section in
+            section.name.map { [schema(of: section, named: $0)] } ?? section.keys.map { "    " + schema(of: $0) }
         }
         lines.append(properties.joined(separator: ",\n"))
         lines += [
@@ -87,22 +84,32 @@ package enum ConfigurationSchema {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func section(of key: ConfigurationKey) -> String? {
-        key.path.firstIndex(of: ".").map { String(key.path[..<$0]) }
-    }
-
-    private static func schema(ofSection section: String) -> String {
-        let keys = ConfigurationKey.known.filter { Self.section(of: $0) == section }
-        let properties = keys.map { #"        "\#($0.path.dropFirst(section.count + 1))": \#(schema(of: $0))"# }
+    private static func schema(of section: ConfigurationSection, named name: String) -> String {
+        let properties = (section.properties.map(schema(of:)) + section.keys.map(schema(of:))).map { "        " + $0 }
         // Every other key under 'kafka' is a property of librdkafka, which has its own list.
-        let others = section == "kafka" ? #"{"type": ["string", "number", "boolean"]}"# : "false"
-        return #"    "\#(section)": {"# + "\n"
-            + #"      "type": "object", "additionalProperties": \#(others), "properties": {"# + "\n"
+        let others = section.properties.isEmpty ? "false" : "{\(SettingSchema.property.text)}"
+        let meaning = section.summary.isEmpty ? "" : #""description": \#(JSONText.string(section.summary)), "#
+        return #"    "\#(name)": {"# + "\n"
+            + #"      "type": "object", "additionalProperties": \#(others), \#(meaning)"properties": {"# + "\n"
             + properties.joined(separator: ",\n") + "\n      }\n    }"
     }
 
+    private static func schema(of property: ConfigurationSection.Property) -> String {
+        schema(
+            property.name, .property, property.defaultJSON, reload: .restart, summary: property.summary)
+    }
+
     private static func schema(of key: ConfigurationKey) -> String {
-        let description = #""description": \#(JSONText.string(key.summary))"#
-        return "{" + [key.schema.text, description].filter { !$0.isEmpty }.joined(separator: ", ") + "}"
+        schema(String(key.name), key.schema, key.defaultJSON, reload: key.reload, summary: key.summary)
+    }
+
+    private static func schema(
+        _ name: String, _ schema: SettingSchema, _ value: String, reload: ReloadRule, summary: String
+    ) -> String {
+        let parts = [
+            schema.text, #""default": \#(value)"#, #""x-change": "\#(reload.text)""#,
+            #""description": \#(JSONText.string(summary))"#,
+        ]
+        return #""\#(name)": {\#(parts.filter { !$0.isEmpty }.joined(separator: ", "))}"#
     }
 }

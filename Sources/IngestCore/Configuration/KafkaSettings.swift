@@ -32,7 +32,7 @@ public struct KafkaSettings: Sendable, Equatable {
 public struct KafkaProperties: Sendable, Equatable {
     /// The values by property name, secrets in the clear.
     public var values: [String: String]
-    /// The properties that are secret though their name does not say so: those that were read from files.
+    /// The properties that are secret though their name does not say so: their values were read from files.
     private var secretNames: Set<String> = []
 
     /// Creates the properties.
@@ -72,19 +72,25 @@ extension KafkaProperties: RedactedDescription {
     }
 }
 
-/// Tells by a setting's name whether its value is a secret.
-public enum SecretName {
-    /// The text shown instead of a secret.
-    public static let replacement = "[redacted]"
-
-    private static let parts = [
-        "password", "passwd", "passphrase", "secret", "token", "credential", "jaas", "key.pem", "oauthbearer.config",
-        "authorization", "apikey", "api.key", "api_key", "privatekey", "private.key",
-    ]
-
-    /// Says whether a setting with this name holds a secret.
-    public static func matches(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return parts.contains { name.contains($0) }
-    }
+extension ConfigurationSection {
+    static let kafka = ConfigurationSection(
+        "kafka",
+        "The Kafka client. Every key but onPositionLost and partitions is a librdkafka property, verbatim: "
+            + "security.protocol, sasl.mechanisms, sasl.username, ssl.ca.location and so on. Give secrets by the "
+            + "environment, INGEST_KAFKA_SASL_PASSWORD, or in files: sasl.password: "
+            + "\"file:/run/secrets/sasl-password\", or INGEST_KAFKA_SASL_PASSWORD_FILE=/run/secrets/sasl-password.",
+        properties: [
+            Property(name: "bootstrap.servers", summary: "The brokers to begin with."),
+            Property(name: "group.id", summary: "The consumer group."),
+            Property(
+                name: "check.crcs",
+                summary: "Whether the client checks the checksums of records; false accepts damaged records."),
+        ],
+        keys: [
+            .choice(
+                "kafka.onPositionLost", \.kafka.onPositionLost,
+                "The behaviour when the needed offset is gone from the broker. halt stops the partition and reports it. "
+                    + "earliest and latest continue with that record. Not given to librdkafka."),
+            .partitions,
+        ])
 }

@@ -1,5 +1,6 @@
 import Foundation
-import ObjectGraph
+import GraphCore
+import SQLiteStorage
 
 /// The folder in which a store in PostgreSQL is migrated. It stays where the process is killed, and the next run of the
 /// same migration goes on there.
@@ -9,7 +10,7 @@ struct MigrationWork {
     let name: String
     private let isNew: Bool
 
-    private static let noteName = "migration"
+    private static let (noteName, lossesName) = ("migration", "losses")
 
     /// - Parameters:
     ///   - parent: the folder for such folders; nil is the system's own.
@@ -31,9 +32,8 @@ struct MigrationWork {
         (name, isNew) = (UUID().uuidString.lowercased(), true)
         do {
             if Self.isOwn(folder) { try FileManager.default.removeItem(at: folder) }
-            try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            try Data("\(key) \(name)".utf8).write(to: note)
+            guard mkdir(folder.path, 0o700) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            try DurableFile.write("\(key) \(name)", to: note.path)
         } catch {
             throw StoreError(
                 .unavailable, "Could not make the folder \(folder.path)",
@@ -64,7 +64,23 @@ struct MigrationWork {
         let rowCount = try model.rootEntities.reduce(0) { try $0 + old.session.count($1).objects }
         return MigrationPlan(
             source: "\(model.name) \(model.version)", target: plan.target, difference: difference, method: .copy,
-            steps: [], rowCount: Int64(rowCount), problems: [], notes: ["An earlier run has migrated the rows"])
+            steps: [], rowCount: Int64(rowCount), problems: [], notes: ["An earlier run has migrated the rows"],
+            losses: notedLosses)
+    }
+
+    // MARK: Losses
+
+    private var lossesNote: URL { folder.appendingPathComponent(Self.lossesName) }
+
+    private var notedLosses: MigrationLosses {
+        MigrationLosses(note: (try? String(contentsOf: lossesNote, encoding: .utf8)) ?? "")
+    }
+
+    /// Notes losses that a stage is about to have, for a run that goes on after it.
+    func note(_ losses: MigrationLosses) throws {
+        var noted = notedLosses
+        noted.add(losses, by: max)
+        try DurableFile.write(noted.note, to: lossesNote.path)
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }

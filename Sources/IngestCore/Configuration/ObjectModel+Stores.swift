@@ -1,5 +1,6 @@
-import ObjectGraph
+import GraphCore
 import PostgresStorage
+import SQLiteStorage
 
 extension ObjectModel {
     /// Reads a model from a model file, or from a store: the model that a file of SQLite or a schema of PostgreSQL has.

@@ -1,4 +1,4 @@
-/// Says which partitions of each topic a worker reads: those of a list, or a share of all.
+/// Says which partitions of each topic a worker reads: a list, or a share of all.
 public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
     /// The partitions of these ranges, in order and apart from each other.
     case list([ClosedRange<Int32>])
@@ -48,7 +48,7 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
         return number
     }
 
-    /// Sorts ranges, and joins those that overlap or touch.
+    /// Sorts ranges, and joins ranges that overlap or touch.
     private static func joined(_ ranges: [ClosedRange<Int32>]) -> [ClosedRange<Int32>] {
         var result: [ClosedRange<Int32>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -69,7 +69,7 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The partitions that a list names; nil for a share, which takes those that there are.
+    /// The partitions that a list names; nil for a share, which follows the partitions that there are.
     var named: [Int32]? {
         guard case .list(let ranges) = self else { return nil }
         return ranges.flatMap { $0 }
@@ -100,8 +100,10 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
 extension ConfigurationKey {
     static let partitions = Self(
         "kafka.partitions", \.kafka.partitions,
-        "The partitions of each topic that the worker reads, without joining the group: \"0-3,7\" or, as a "
-            + "share of all, \"1/4\"; null joins the group. Not given to librdkafka.",
+        "The partitions of each topic that this worker reads, for several workers with a store each. It is a list such "
+            + "as \"0-3,7\", or a share. \"1/4\" is every partition whose number leaves 1 when divided by 4. The worker "
+            + "then joins no group; group.id serves for the offsets that it commits. null: the group gives it "
+            + "partitions. Not given to librdkafka.",
         expected: PartitionSelection.expected + ", or null", schema: .anything, show: { $0?.description ?? "null" }
     ) { node, problems in
         if node.isNull, node.text?.isEmpty != true { return .some(nil) }

@@ -1,6 +1,7 @@
 import Foundation
-import ObjectGraph
+import GraphCore
 import PostgresStorage
+import SQLiteStorage
 
 /// The contents of a backup.
 package struct BackupSummary: Sendable, Equatable {
@@ -12,7 +13,7 @@ package struct BackupSummary: Sendable, Equatable {
     package let lastTransaction: Int64
     /// How far the sources of the store's records were read.
     package let positions: [SourcePosition]
-    /// Whether the backup was verified; an unsound one is none.
+    /// Whether the backup was verified; an unsound file is no backup.
     package let isVerified: Bool
 
     /// One sentence for people.
@@ -26,11 +27,14 @@ package struct BackupSummary: Sendable, Equatable {
     package var json: String {
         JSONObject([
             "path": path, "bytes": byteCount, "lastTransaction": lastTransaction, "verified": isVerified,
-            "positions": positions.map {
-                JSONObject(["topic": $0.topic, "partition": $0.partition, "nextOffset": $0.nextOffset])
-            },
+            "positions": positions.map(\.json),
         ]).json
     }
+}
+
+extension SourcePosition {
+    /// An object with `topic`, `partition` and `nextOffset`.
+    var json: JSONObject { JSONObject(["topic": topic, "partition": partition, "nextOffset": nextOffset]) }
 }
 
 /// A step of a backup or a verification.
@@ -96,14 +100,14 @@ extension WorkerConfiguration {
             isVerified: isVerified)
     }
 
-    private static func size(of path: String) -> Int {
+    static func size(of path: String) -> Int {
         (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
     }
 }
 
 extension VerificationReport {
     /// Returns the damage as an error, or nil of a store without any.
-    func error(remedy: String) -> StoreError? {
+    package func error(remedy: String) -> StoreError? {
         if !isDamaged { return nil }
         let first = damage.first.map { ", the first: \($0)" } ?? ""
         return StoreError(.corrupt, "The store has \(damageNumber)\(first)", remedy: remedy)

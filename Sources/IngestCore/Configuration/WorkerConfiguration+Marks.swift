@@ -1,12 +1,13 @@
 import CZlib
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 extension WorkerConfiguration {
     /// The mark of the settings that decide a store's content: its topics, the routes, the partitions and the limits of
     /// records.
     ///
     /// Where they are written, and in which order a dictionary has its parts, makes no difference.
-    var contentMark: String { Self.mark([topics, routes, limits, kafka.partitions as Any]) }
+    package var contentMark: String { Self.mark([topics, routes, limits, kafka.partitions as Any]) }
 
     /// The mark of the settings and the model that decide how a record is decoded.
     func decodingMark(_ model: ObjectModel) -> String {

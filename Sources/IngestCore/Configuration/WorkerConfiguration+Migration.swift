@@ -1,6 +1,7 @@
 import Foundation
-import ObjectGraph
+import GraphCore
 import PostgresStorage
+import SQLiteStorage
 
 /// How the configured store is migrated, and copied from one storage into the other.
 extension WorkerConfiguration {
@@ -16,7 +17,7 @@ extension WorkerConfiguration {
         from path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) throws {
         let url = try urlForCopy()
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard try Store.exists(path: path) else {
             throw StoreError(.unavailable, "There is no store at \(path)", remedy: "Name the file of a store")
         }
         let source = try Store.open(path: path, model: model, options: storeOptions)
@@ -67,7 +68,9 @@ extension WorkerConfiguration {
             let migrator = Migrator(path: path, options: options)
             return isDryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
         }
-        guard case .postgres(let url) = storeKind else { return try migrate(store.path, options) }
+        guard case .postgres(let url) = storeKind else {
+            return routed(try migrate(store.path, options), stages)
+        }
         var plan = MigrationPlan?.none
         var work = MigrationWork?.none
         do {
@@ -84,7 +87,12 @@ extension WorkerConfiguration {
                     try Store.copyToFile(old, path: begun.path) { progress(steps.pass(table: $0, rowCount: $1)) }
                 }
                 var own = options
-                own.keepsBackup = false
+                (own.keepsBackup, own.keepsBackupOfLosses) = (false, false)
+                own.allowsLosses = { losses in
+                    if try !options.allowsLosses(losses) { return false }
+                    try begun.note(losses)
+                    return true
+                }
                 let made = try begun.whole(try migrate(begun.path, own), old: old, target: stages.last?.target)
                 plan = made
                 guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
@@ -92,7 +100,8 @@ extension WorkerConfiguration {
                 defer { try? migrated.close() }
                 try migrated.read { new in
                     progress(steps.begin("copying to the server", rowCount: try new.rowCountForCopy()))
-                    try replace(new, begun.name) { progress(steps.pass(table: $0, rowCount: $1)) }
+                    let keepsOld = options.keepsBackupOfLosses && !made.losses.isEmpty
+                    try replace(new, begun.name, keepsOld) { progress(steps.pass(table: $0, rowCount: $1)) }
                 }
             }
             work?.remove()
@@ -103,6 +112,14 @@ extension WorkerConfiguration {
             throw error
         }
         guard let plan else { throw StoreError.closed }
+        return routed(plan, stages)
+    }
+
+    /// Returns a plan with the lines that the routes need after it.
+    private func routed(_ plan: MigrationPlan, _ stages: [MigrationStage]) -> MigrationPlan {
+        guard let model = stages.last?.target else { return plan }
+        var plan = plan
+        plan.routeLines = FormerNames(plan.difference, model).lines(for: self)
         return plan
     }
 }

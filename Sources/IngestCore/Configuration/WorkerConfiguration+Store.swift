@@ -1,6 +1,7 @@
 import Foundation
-import ObjectGraph
+import GraphCore
 import PostgresStorage
+import SQLiteStorage
 
 /// How the configured store is opened, in a file or in PostgreSQL.
 extension WorkerConfiguration {
@@ -35,13 +36,23 @@ extension WorkerConfiguration {
     }
 
     /// - Parameter options: ``storeOptions``, with what a rebuild adds to them.
-    func openStore(model: ObjectModel, options: Store.Options) throws(StoreError) -> Store {
+    package func openStore(model: ObjectModel, options: Store.Options) throws(StoreError) -> Store {
         switch storeKind {
         case .file(let path): return try Store.open(path: path, model: model, options: options)
         case .postgres(let url):
             var own = postgresOptions
             (own.replaces, own.builtWith) = (options.replaces, options.builtWith)
             return try Store.postgres(url: url, model: model, options: own)
+        }
+    }
+
+    /// Checks that the configured kind of storage can keep a store of a model; nothing is opened.
+    ///
+    /// - Throws: `StoreError` with code `store.model_unsuited`.
+    package func checkStorage(canKeep model: ObjectModel) throws(StoreError) {
+        switch storeKind {
+        case .file: try Store.checkFile(canKeep: model)
+        case .postgres: try Store.checkPostgres(canKeep: model)
         }
     }
 
@@ -57,10 +68,10 @@ extension WorkerConfiguration {
 
     /// Tells whether there is a store, of whatever model.
     ///
-    /// - Throws: `StoreError` where its server cannot be reached.
+    /// - Throws: `StoreError` where its server cannot be reached, or this user may not look for its file.
     package func hasStore(model: ObjectModel) throws(StoreError) -> Bool {
         switch storeKind {
-        case .file(let path): FileManager.default.fileExists(atPath: path)
+        case .file(let path): try Store.exists(path: path)
         case .postgres(let url): try Store.existsInPostgres(url: url, model: model)
         }
     }
@@ -89,7 +100,7 @@ extension WorkerConfiguration {
 
     /// The place of the store as each process of this machine names it: the file behind symbolic links and from the
     /// root, or the database.
-    var storeLocation: String {
+    package var storeLocation: String {
         switch storeKind {
         case .file(let path): URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         case .postgres: storePlace
@@ -100,14 +111,17 @@ extension WorkerConfiguration {
     ///
     /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, and the place gives its name.
     /// In a folder for all users, such as `/tmp`, another user could put a socket of that name.
-    var controlPath: String {
-        if isStoreInFile { return ControlSocket.path(ofStore: store.path) }
+    package var controlPath: String {
+        if isStoreInFile { return Self.controlPath(ofStore: store.path) }
         let folder = URL(fileURLWithPath: store.path).deletingLastPathComponent()
         let name = "postgres-\(String(FetchCursor.fingerprint([storePlace]), radix: 16))"
-        return ControlSocket.path(ofStore: folder.appendingPathComponent(name).path)
+        return Self.controlPath(ofStore: folder.appendingPathComponent(name).path)
     }
 
-    /// Says what is wrong with a URL of a store, or nothing.
+    /// Where the writer of a store listens: beside the file, to which symbolic links are followed as for the store.
+    static func controlPath(ofStore path: String) -> String { StoreSwap(path: path).path + ".control" }
+
+    /// Returns the fault of a store's URL, or nil.
     static func faultOfStoreURL(_ url: String) -> String? {
         Store.isPostgres(url: url) ? nil : "is no URL of a PostgreSQL database"
     }
@@ -121,7 +135,7 @@ extension WorkerConfiguration {
     }
 
     /// The options of a store in a file that the configuration states.
-    var storeOptions: Store.Options {
+    package var storeOptions: Store.Options {
         var options = Store.Options()
         options.cacheMegabytes = store.cacheMegabytes
         options.busyTimeoutMilliseconds = store.busyTimeoutMilliseconds
@@ -134,13 +148,6 @@ extension WorkerConfiguration {
         var options = WriterContext.Options()
         options.author = author
         options.leaseTTLSeconds = Double(lease.ttlSeconds)
-        return options
-    }
-
-    /// The options of the worker's writer: work in the store counts as a heartbeat, for a deletion may take minutes.
-    func writerOptions(_ health: HealthMonitor) -> WriterContext.Options {
-        var options = writerOptions
-        options.onProgress = { health.report(.heartbeat) }
         return options
     }
 }

@@ -1,5 +1,5 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// Holds the states of all assigned partitions, and the topics and partitions that are wanted and not there.
 struct AssignedPartitions: Sendable {
@@ -32,7 +32,7 @@ struct AssignedPartitions: Sendable {
 
     // MARK: Assignment
 
-    /// Takes a partition that is read from now on, and returns where to read it from.
+    /// Adds a partition that is read from now on, and returns where to read it from.
     ///
     /// - Parameters:
     ///   - position: the store's; nil where it does not know the partition, or does not tell.
@@ -45,7 +45,7 @@ struct AssignedPartitions: Sendable {
         return state.progress.start
     }
 
-    /// Takes a partition that is not read any more.
+    /// Removes a partition that is not read any more.
     mutating func revoke(_ partition: TopicPartition) -> Actions {
         let farewell = states.removeValue(forKey: partition)?.farewell ?? []
         return farewell.map { (partition: partition, action: $0) } + takeAbsence(of: partition)
@@ -53,7 +53,8 @@ struct AssignedPartitions: Sendable {
 
     // MARK: Records
 
-    /// Takes a record, and decides whether the worker applies it: never of a partition that is not assigned.
+    /// Notes a record, and decides whether the worker applies it. Records of partitions that are not assigned are never
+    /// applied.
     ///
     /// - Parameters:
     ///   - fingerprint: the record's; the state asks for it only to compare it.
@@ -71,12 +72,12 @@ struct AssignedPartitions: Sendable {
 
     // MARK: Events
 
-    /// Takes an event of one partition; one that is not assigned has none.
+    /// Passes an event to one partition; nothing happens where it is not assigned.
     mutating func handle(_ event: PartitionEvent, _ partition: TopicPartition) -> Actions {
         (states[partition]?.handle(event) ?? []).map { (partition: partition, action: $0) }
     }
 
-    /// Takes an event of all partitions, or of those that a condition names.
+    /// Passes an event to all partitions, or to the partitions that a condition names.
     mutating func handleAll(
         _ event: PartitionEvent, where isMeant: (TopicPartition) -> Bool = { _ in true }
     ) -> Actions {
@@ -96,27 +97,27 @@ struct AssignedPartitions: Sendable {
         _ = handleAll(.pauseEnded(reason))
     }
 
-    /// Takes the client's word that it cannot read a topic (with the number -1) or a partition for now.
+    /// Notes that the client cannot read a topic (with the number -1) or a partition for now.
     mutating func lose(_ place: TopicPartition, _ fault: ReadFault) -> Actions {
         let known = states.keys.filter { place.partition < 0 ? $0.topic == place.topic : $0 == place }
         if known.isEmpty { return noteAbsence(of: place, fault) }
         return known.sorted().flatMap { handle(.missing(fault), $0) }
     }
 
-    /// Takes that the broker does not have a wanted topic (with the number -1) or partition.
+    /// Notes that the broker does not have a wanted topic (with the number -1) or partition.
     mutating func noteAbsence(of place: TopicPartition, _ fault: ReadFault) -> Actions {
         if states[place] != nil { return handle(.missing(fault), place) }
         return absent.insert(place).inserted ? [(place, .report(.halted(fault)))] : []
     }
 
-    /// Takes that the broker has all wanted topics and partitions but these.
+    /// Notes that the broker has all wanted topics and partitions except these.
     mutating func keepAbsent(_ places: Set<TopicPartition>) -> Actions {
         let found = absent.subtracting(places)
         absent.formIntersection(places)
         return found.sorted().map { (partition: $0, action: .report(.released)) }
     }
 
-    /// Takes that a partition is there; so is its topic, unless the broker's list of topics says otherwise.
+    /// Ends the absence of a partition, and of its topic unless the broker's list of topics lacks it.
     private mutating func takeAbsence(of partition: TopicPartition) -> Actions {
         var actions: Actions = []
         for place in [partition, TopicPartition(partition.topic, -1)] where absent.remove(place) != nil {
@@ -131,8 +132,8 @@ struct AssignedPartitions: Sendable {
     /// The generation of the broker's topics that was taken last.
     var topicGeneration: Int { topics.generation }
 
-    /// Takes the partitions of every topic that the broker has. A client whose topic is deleted may say nothing, and the
-    /// group may take its partitions back.
+    /// Notes the partitions of every topic that the broker has. A client whose topic is deleted may say nothing, and
+    /// the group may take its partitions back.
     mutating func update(_ news: (topics: [String: Set<Int32>], generation: Int)) -> Actions {
         let changes = topics.update(news)
         var actions: Actions = []
@@ -172,7 +173,7 @@ struct AssignedPartitions: Sendable {
 
     // MARK: Silence
 
-    /// Takes a poll for signs of life.
+    /// Notes a poll and its signs of life.
     ///
     /// - Parameters:
     ///   - records: the partitions of its records.
@@ -188,4 +189,9 @@ struct AssignedPartitions: Sendable {
 extension ReadFault {
     /// The broker does not have a topic.
     static let unknownTopic = ReadFault(reason: ReadFailure.unknown.reason, remedy: ReadFailure.unknown.remedy)
+    /// The topic has fewer partitions than the store has read.
+    static let partitionGone = ReadFault(
+        reason: "the store has read it, and the topic does not have it any more",
+        remedy: "the topic was made again with fewer partitions: add partitions, or build the store again with "
+            + "'run --rebuild'")
 }

@@ -1,40 +1,40 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
-/// How the worker carries out what the states of partitions ask for.
+/// Carries out the actions that the states of partitions ask for.
 extension ConsumerWorker {
     /// Carries out what an event asks for at once; the reports come first.
     ///
     /// - Throws: `StoreError`, `KafkaError`.
-    func carryOut(_ actions: AssignedPartitions.Actions, _ consumer: Consumer) throws {
+    func carryOut(_ actions: AssignedPartitions.Actions, _ source: any RecordSource) throws {
         tell(actions)
         for (partition, action) in actions {
             switch action {
-            case .seek(let offset): try seek(partition, to: offset, consumer)
-            case .jump(let jump, let reason): try go(partition, jump, reason, consumer)
-            case .refetch(let behind): try refetch(partition, behind: behind, consumer)
+            case .seek(let offset): try seek(partition, to: offset, source)
+            case .jump(let jump, let reason): try go(partition, jump, reason, source)
+            case .refetch(let behind): try refetch(partition, behind: behind, source)
             case .report, .pause, .resume, .compareLastRecord, .askRange: break
             }
         }
     }
 
-    /// Carries out what the states still ask for, between polls, when no record is at hand.
+    /// Carries out the actions that the states still ask for, between polls, when no record is at hand.
     ///
     /// - Throws: `StoreError`, `KafkaError`.
-    func carryOutDue(_ consumer: Consumer) throws {
-        try change(partitions.due(.pause), isPaused: true, consumer)
-        try change(partitions.due(.resume), isPaused: false, consumer)
-        try compareLastRecords(of: partitions.due(.compareLastRecord), consumer)
-        try askRanges(of: partitions.due(.askRange), consumer)
+    func carryOutDue(_ source: any RecordSource) throws {
+        try change(partitions.due(.pause), isPaused: true, source)
+        try change(partitions.due(.resume), isPaused: false, source)
+        try compareLastRecords(of: partitions.due(.compareLastRecord), source)
+        try askRanges(of: partitions.due(.askRange), source)
     }
 
     /// Pauses or resumes partitions in the client. The group may have given some that the client does not have yet.
-    private func change(_ due: [TopicPartition], isPaused: Bool, _ consumer: Consumer) throws {
+    private func change(_ due: [TopicPartition], isPaused: Bool, _ source: any RecordSource) throws {
         if due.isEmpty { return }
-        let assigned = Set(try consumer.assignment)
+        let assigned = Set(try source.assignment)
         let known = due.filter { assigned.contains($0) }
         if known.isEmpty { return }
-        if isPaused { try consumer.pause(known) } else { try consumer.resume(known) }
+        if isPaused { try source.pause(known) } else { try source.resume(known) }
         for partition in known { tell(partitions.handle(.clientChanged(isPaused: isPaused), partition)) }
     }
 
@@ -42,56 +42,50 @@ extension ConsumerWorker {
     /// more records than the store has read.
     ///
     /// - Throws: `StoreError`; `KafkaError` where the client may never go there.
-    func compareLastRecords(of due: [TopicPartition], _ consumer: Consumer) throws {
+    func compareLastRecords(of due: [TopicPartition], _ source: any RecordSource) throws {
         if due.isEmpty { return }
         // The worker saves the open chunk first, so that going back repeats nothing.
         try pipeline.finish()
-        let positions = try storedPositions()
+        let positions = try reading.storedPositions()
         for partition in due {
             let position = positions[partition]
-            lags[partition]?.take(position)
+            reading.lags[partition]?.take(position)
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: position?.nextOffset)
-            try carryOut(partitions.handle(.positionRead(position), partition), consumer)
+            try carryOut(partitions.handle(.positionRead(position), partition), source)
             // A client that cannot seek now is asked again in the next turn.
             if partitions[partition]?.comparison == .now { return }
         }
     }
 
-    /// The store's positions by partition.
-    func storedPositions() throws -> [TopicPartition: SourcePosition] {
-        Dictionary(
-            try readPositions().map { (TopicPartition($0.topic, $0.partition), $0) },
-            uniquingKeysWith: { first, _ in first })
-    }
-
     /// Asks the broker what it has of partitions whose offset it does not have; the answers decide. While the broker does
     /// not answer they wait: nothing of them is fetched anyway.
-    func askRanges(of due: [TopicPartition], _ consumer: Consumer) throws {
+    func askRanges(of due: [TopicPartition], _ source: any RecordSource) throws {
         for partition in due {
             let marks: Watermarks
             do {
-                marks = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000)
+                marks = try source.queryWatermarks(partition, timeoutMilliseconds: 2000)
             } catch let error as KafkaError where !error.isFatal {
-                logger.warning("the broker does not say what it has", metadata: ["reason": "\(error)"])
+                outages.repeated(.warning, "the broker does not say what it has", ["reason": "\(error)"])
                 return
             }
-            try carryOut(partitions.handle(.rangeKnown(marks), partition), consumer)
+            try carryOut(partitions.handle(.rangeKnown(marks), partition), source)
         }
     }
 
-    private func seek(_ partition: TopicPartition, to offset: Int64, _ consumer: Consumer) throws {
+    private func seek(_ partition: TopicPartition, to offset: Int64, _ source: any RecordSource) throws {
         do {
-            try consumer.seek(partition, to: offset)
+            try source.seek(partition, to: offset, timeoutMilliseconds: 10_000)
             tell(partitions.handle(.seekDone, partition))
         } catch let error as KafkaError where error.isRetriable {
-            logger.warning("going elsewhere does not succeed yet, trying again", metadata: ["reason": "\(error)"])
+            outages.repeated(
+                .warning, "going elsewhere does not succeed yet, trying again", ["reason": "\(error)"])
             tell(partitions.handle(.seekRefused(isRetriable: true), partition))
         }
     }
 
     /// Goes on elsewhere, as an operator has decided.
     private func go(
-        _ partition: TopicPartition, _ jump: PositionJump, _ reason: String, _ consumer: Consumer
+        _ partition: TopicPartition, _ jump: PositionJump, _ reason: String, _ source: any RecordSource
     ) throws {
         logger.critical(
             "\(jump.description)",
@@ -102,10 +96,10 @@ extension ConsumerWorker {
         // The decision is saved with what is open: going back, another member or a restart must not make it again.
         try pipeline.move(
             to: [SourcePosition(topic: partition.topic, partition: partition.partition, nextOffset: jump.to)])
-        try seek(partition, to: jump.to, consumer)
+        try seek(partition, to: jump.to, source)
     }
 
-    private func refetch(_ partition: TopicPartition, behind: Int64, _ consumer: Consumer) throws {
+    private func refetch(_ partition: TopicPartition, behind: Int64, _ source: any RecordSource) throws {
         logger.warning(
             "a partition is stalled, and is fetched again",
             metadata: [
@@ -115,11 +109,11 @@ extension ConsumerWorker {
             ])
         metrics.refetches.increment()
         do {
-            try compareLastRecords(of: [partition], consumer)
+            try compareLastRecords(of: [partition], source)
         } catch let error as KafkaError where !error.isFatal {
             // It may be on its way to another member. Where it stays, its next record is compared with the store's.
             tell(partitions.handle(.seekRefused(isRetriable: false), partition))
-            logger.warning("fetching again failed", metadata: ["reason": "\(error)"])
+            outages.repeated(.warning, "fetching again failed", ["reason": "\(error)"])
         }
     }
 }

@@ -7,7 +7,7 @@ extension ConsumerWorker {
         .offsetOutOfRange, .autoOffsetReset, KafkaError.Code("_NO_OFFSET"),
     ]
 
-    /// Takes what a poll brought beside records.
+    /// Handles an event that a poll brought beside records.
     ///
     /// - Throws: `KafkaError` where the client cannot go on.
     func handle(_ event: ConsumerEvent) throws {
@@ -19,13 +19,13 @@ extension ConsumerWorker {
             // The next log to answer may be another, with more records than the store has read.
             tell(partitions.handleAll(.connectionLost))
         default:
-            metrics.noteError()
+            metrics.noteError(at: clock.microseconds())
             if event.error.isFatal { throw event.error }
-            if !take(event) { logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"]) }
+            if !take(event) { outages.clientReported(event.error) }
         }
     }
 
-    /// Takes an event that concerns a position or the reading of a partition, and tells whether it was one.
+    /// Handles an event about a partition's position or reading. Returns false for any other event.
     func take(_ event: ConsumerEvent) -> Bool {
         guard let partition = event.topicPartition else { return false }
         if Self.lostPositions.contains(event.error.code) {
@@ -46,19 +46,19 @@ extension ConsumerWorker {
 
     /// Looks whether topics have gone or have come back.
     func watchTopics() {
-        guard let news = directory?.news(after: partitions.topicGeneration) else { return }
+        guard let news = reading.directory?.news(after: partitions.topicGeneration) else { return }
         tell(partitions.update(news))
     }
 
     /// Looks for stalled partitions: the broker has more of them, and nothing comes.
     ///
     /// - Throws: `StoreError` where the open chunk cannot be saved.
-    func watchFetches(_ consumer: Consumer, at time: Double) throws {
-        guard let directory else { return }
+    func watchFetches(_ source: any RecordSource, at time: Double) throws {
+        guard let directory = reading.directory else { return }
         directory.watch(partitions.present)
         let ends = directory.ends
         for partition in partitions.states.keys.sorted() {
-            try carryOut(partitions.handle(.clock(time, end: ends[partition]), partition), consumer)
+            try carryOut(partitions.handle(.clock(time, end: ends[partition]), partition), source)
         }
     }
 

@@ -1,7 +1,7 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
-/// When the worker does what recurs; times are in seconds of one monotonic clock.
+/// The schedule of the worker's recurring work; times are in seconds of one monotonic clock.
 struct WorkerSchedule {
     var cursorSaves = Recurrence(everySeconds: 1)
     var offsetCommits = Recurrence(everySeconds: 1)
@@ -12,51 +12,41 @@ struct WorkerSchedule {
     var takeoverChecks = Recurrence(everySeconds: 0.5)
     var retryChecks = Recurrence(everySeconds: 1)
     var soundnessChecks = Recurrence(everySeconds: 1)
-    var purges: Recurrence
-
-    init(purgeEveryMinutes: Int) { purges = Recurrence(everySeconds: Double(purgeEveryMinutes) * 60) }
 }
 
 /// The worker's duties between records: cursors, the lease, offsets for the broker, reports, the history's purge, requests.
 extension ConsumerWorker {
     /// Does those duties that are due.
-    func maintain(_ consumer: Consumer) throws {
-        let time = now()
+    func maintain(_ source: any RecordSource) throws {
+        let time = clock.seconds()
         let writer = pipeline.writer
         if pipeline.deadline == nil {
-            if !writer.sharesStore { try saveCursors(writer) }
-            if try writer.renewLease() || backoff.failureCount == 0 { storeAnswers() }
+            if !writer.sharesStore { try saveCursors() }
+            if try writer.renewLease() || failures.backoff.failureCount == 0 { storeAnswers() }
         }
         // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
         if pipeline.deadline != nil || writer.sharesStore, schedule.cursorSaves.isDue(at: time) {
             try pipeline.settle()
-            try saveCursors(writer)
+            try saveCursors()
         }
-        if deliveryRole.isHeld { try purge(writer, at: time) }
-        try serveRequests(writer)
+        if delivery.isHeld { try purging.advance(pipeline, configuration, clock, metrics, logger) }
+        try serveRequests()
         if schedule.offsetCommits.isDue(at: time) {
             try saveEnds()
-            commit(offsetsToTell(at: time), consumer, asynchronously: true)
+            commit(offsetsToTell(at: time), source, asynchronously: true)
         }
-        if schedule.reports.isDue(at: time) { report(consumer) }
+        if schedule.reports.isDue(at: time) { report(source) }
     }
 
-    /// Purges old history, then tombstones, then the audit, a batch a turn: due by the worker's clock, old by the system's microseconds.
-    func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
-        if schedule.purges.isDue(at: time) { purge = PurgeStep(configuration) }
-        guard var step = purge else { return }
-        try pipeline.settle()
-        purge = try step.purgeBatch(writer, now: systemTime, logger) ? step : nil
-    }
-
-    /// Does a step of what was asked over the control socket.
+    /// Does a step of a request that came over the control socket.
     ///
     /// The worker saves the open chunk first, so that a request changes neither positions nor chunks.
-    func serveRequests(_ writer: WriterContext) throws {
+    func serveRequests() throws {
         guard let control, control.hasWork else { return }
+        let writer = pipeline.writer
         try control.serve(writer) {
             try pipeline.finish()
-            try saveCursors(writer)
+            try saveCursors()
         }
         // The step may have made history.
         if let token = writer.committedToken { metrics.historyToken.set(token) }
@@ -65,18 +55,15 @@ extension ConsumerWorker {
 
     // MARK: Commits
 
-    /// Takes the positions that the store has committed.
+    /// Notes the positions that the store has committed.
     func committed(_ positions: [SourcePosition]) {
         storeAnswers()
-        if backoff.failureCount > 0 {
-            logger.info(
-                "the store takes writes again", metadata: ["failures": .stringConvertible(backoff.failureCount)])
-        }
-        backoff.succeeded()
+        outages.succeeded(.store)
+        failures.backoff.succeeded()
         for position in positions {
             let partition = TopicPartition(position.topic, position.partition)
             tell(partitions.handle(.saved(position.nextOffset), partition))
-            lags[partition]?.take(position)
+            reading.lags[partition]?.take(position)
             metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
         }
         tellOutboxes()
@@ -90,7 +77,7 @@ extension ConsumerWorker {
     func saveEnds() throws {
         let ends = partitions.endsToSave
         if ends.isEmpty { return }
-        let positions = try storedPositions()
+        let positions = try reading.storedPositions()
         let moved = ends.sorted { $0.key < $1.key }.compactMap { partition, end -> SourcePosition? in
             // Another writer of the store may have gone on with the partition.
             if positions[partition]?.nextOffset != partitions[partition]?.stored { return nil }
@@ -109,8 +96,8 @@ extension ConsumerWorker {
     ///
     /// - Returns: false where the broker did not answer.
     @discardableResult
-    func commitOffsets(_ consumer: Consumer) -> Bool {
-        commit(partitions.offsetsToCommit, consumer, asynchronously: false)
+    func commitOffsets(_ source: any RecordSource) -> Bool {
+        commit(partitions.offsetsToCommit, source, asynchronously: false)
     }
 
     /// The offsets to commit now. Nobody waits for the answers, so a commit that failed is made good with all others.
@@ -119,11 +106,11 @@ extension ConsumerWorker {
     }
 
     @discardableResult
-    private func commit(_ offsets: [TopicPartition: Int64], _ consumer: Consumer, asynchronously: Bool) -> Bool {
+    private func commit(_ offsets: [TopicPartition: Int64], _ source: any RecordSource, asynchronously: Bool) -> Bool {
         // A store that is being built has no business with the offsets of the group.
         if takeover != nil || offsets.isEmpty { return true }
         do {
-            try consumer.commit(
+            try source.commit(
                 offsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)
             noteOffsetsCommitted(offsets)
             return true
@@ -136,7 +123,7 @@ extension ConsumerWorker {
     /// How long a commit that is waited for may keep the loop, or the end of the process, waiting.
     private static let commitMilliseconds = 2000
 
-    /// Takes that nobody has to tell the broker these offsets any more.
+    /// Notes that the broker has these offsets, so the worker no longer has to commit them.
     func noteOffsetsCommitted(_ offsets: [TopicPartition: Int64]) {
         for (partition, offset) in offsets { tell(partitions.handle(.offsetCommitted(offset), partition)) }
     }
@@ -145,20 +132,49 @@ extension ConsumerWorker {
 
     /// Reports to the outboxes how much was committed since the last report.
     private func tellOutboxes() {
-        let token = max(notedToken, pipeline.writer.committedToken ?? notedToken)
-        notifications?.committed(Int(token - notedToken))
-        notedToken = token
-        let count = pipeline.summary.deadLetters
-        deadLetters?.committed(count - notedDeadLetters)
-        notedDeadLetters = count
+        delivery.committed(token: pipeline.writer.committedToken, deadLetters: pipeline.summary.deadLetters)
     }
 
     /// Saves how far notifications and dead letters were delivered.
-    ///
-    /// Of workers that share the store, the holder of the role delivers, and saves.
-    func saveCursors(_ writer: WriterContext) throws {
-        if writer.sharesStore, try !holdDeliveryRole(writer) { return }
-        try deadLetters?.saveCursor(writer)
-        try notifications?.saveCursor(writer)
+    func saveCursors() throws { try delivery.saveCursors(pipeline.writer, logger) }
+
+    // MARK: Reports beside health
+
+    /// Tells in health of the partitions that the store has read and this worker does not read. Another member has them,
+    /// or the broker does not have them any more.
+    func reportUnassigned() {
+        guard reading.plan == nil, let topics = reading.directory?.news(after: 0)?.topics else { return }
+        let ofTopics = reading.unassigned.filter { topics[$0.topic]?.isEmpty == false }
+        let gone = ofTopics.filter { topics[$0.topic]?.contains($0.partition) == false }
+        for partition in gone.sorted() { tell(partitions.noteAbsence(of: partition, .partitionGone)) }
+        let elsewhere = ofTopics.subtracting(gone).sorted()
+        let shown = elsewhere.prefix(5).map(\.description).joined(separator: ", ")
+        let more = elsewhere.count > 5 ? " and \(elsewhere.count - 5) more" : ""
+        let reason = "the store has records of \(shown)\(more), and gets no more of them"
+        health.report(.partitionsElsewhere(reason: elsewhere.isEmpty ? nil : reason))
+    }
+
+    /// Sets the metrics that are looked at rather than counted.
+    func report(_ source: any RecordSource) {
+        let ends = reading.directory?.ends
+        for (partition, state) in partitions.states {
+            // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
+            let fetched = (try? source.watermarks(partition))?.high ?? -1
+            let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
+            // A partition that never had a record lacks none, and has no position.
+            let position = state.lagStart(storeRefuses: failures.backoff.failureCount > 0) ?? (end == 0 ? 0 : nil)
+            let measure = position.flatMap { position in
+                end.flatMap { reading.lags[partition]?.measure(from: position, to: $0, at: clock.microseconds()) }
+            }
+            metrics.setLag(measure, of: partition)
+        }
+        reportUnassigned()
+        let size = store.size
+        metrics.setSize(size)
+        if let logBytes = size?.logBytes, logGrowth.isWorthTelling(bytes: logBytes) {
+            logger.warning(
+                "a reader keeps the store's write-ahead log from being used again; end its transaction",
+                metadata: ["bytes": .stringConvertible(logBytes)])
+        }
     }
 }

@@ -1,5 +1,6 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
+import RecordDecoding
 
 /// How the worker lets partitions wait, while an outbox is full or a record cannot be decoded for now. Runs on the
 /// worker's thread.
@@ -8,7 +9,7 @@ import ObjectGraph
 extension ConsumerWorker {
     /// Pauses the partitions where an outbox is full, and resumes them where none is.
     func pauseWhereOutboxesAreFull() {
-        for (outbox, reason) in [(notifications, PauseReasons.outbox), (deadLetters, .deadLetters)] {
+        for (outbox, reason) in [(delivery.notifications, PauseReasons.outbox), (delivery.deadLetters, .deadLetters)] {
             guard let outbox, outbox.isFull != partitions.pauses.contains(reason) else { continue }
             if reason == .outbox { report(notifications: outbox) } else { report(deadLetters: outbox) }
             if outbox.isFull { partitions.pause(for: reason) } else { partitions.goOn(without: reason) }
@@ -17,32 +18,32 @@ extension ConsumerWorker {
 
     /// Lets a partition wait whose record cannot be decoded, though it is not at fault; the others go on.
     func beginDecodeWait(of partition: TopicPartition, _ error: DecodeError) {
-        decodeWait.failed(partition, at: now())
+        failures.decodeWait.failed(partition, at: clock.seconds(), jitter: clock.jitter())
         tell(partitions.handle(.pauseBegan(.decoding), partition))
         health.report(
             .decodingFailed(partition, reason: "\(error)"))
-        metrics.noteError()
-        logger.error(
-            "a record cannot be decoded for now, its partition waits",
-            metadata: [
-                "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
-                "code": "\(error.code)", "reason": "\(error)",
-            ])
+        metrics.noteError(at: clock.microseconds())
+        outages.failed(
+            .decoding, error,
+            metadata: ["topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition)])
     }
 
-    /// Takes that a partition has shown a record that was decoded, or shows none any more.
+    /// Ends a partition's wait for a decoder: a record was decoded, or the partition shows no more records.
     func endDecodeWait(of partition: TopicPartition) {
-        guard decodeWait.ended(partition) else { return }
+        guard failures.decodeWait.ended(partition) else { return }
         health.report(.decodingOK(partition))
+        if failures.decodeWait.isOver { outages.succeeded(.decoding) }
     }
 
     /// Reads the partitions again that have waited for long enough, from the store's positions. A partition that shows no
     /// record any more, though it was read again, waits no longer.
     func retryDecoding() {
-        for partition in decodeWait.retried where partitions[partition]?.isExhausted ?? true {
+        for partition in failures.decodeWait.retried where partitions[partition]?.isExhausted ?? true {
             endDecodeWait(of: partition)
         }
-        for partition in decodeWait.due(at: now()) { tell(partitions.handle(.pauseEnded(.decoding), partition)) }
+        for partition in failures.decodeWait.due(at: clock.seconds()) {
+            tell(partitions.handle(.pauseEnded(.decoding), partition))
+        }
     }
 
     private func report(notifications outbox: Outbox) {

@@ -1,9 +1,9 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
-/// The worker's part in a rebalance. Runs inside the poll, on the worker's thread.
+/// How the worker takes partitions and gives them up. A rebalance runs inside the poll, on the worker's thread.
 extension ConsumerWorker {
-    func rebalance(_ event: RebalanceEvent, _ consumer: Consumer) throws -> [TopicPartition: Int64] {
+    func rebalance(_ event: RebalanceEvent, _ source: any RecordSource) throws -> [TopicPartition: Int64] {
         logger.info("partitions", metadata: ["event": "\(Self.name(of: event))", "partitions": "\(event.partitions)"])
         switch event {
         case .assigned(let assigned):
@@ -14,7 +14,7 @@ extension ConsumerWorker {
             return try begin(assigned)
         case .revoked(let revoked):
             try saveOrDrop()
-            commitOffsets(consumer)
+            commitOffsets(source)
             release(revoked)
             // Until the group assigns again; it may assign nothing, and reports that as assigned too.
             if partitions.states.isEmpty {
@@ -25,13 +25,22 @@ extension ConsumerWorker {
             // back. The same holds for the partitions that stay.
             partitions.pause(for: .store)
             try attempt { try pipeline.discard() }
-            // Released first: the worker claims the partitions that stay, and none of another member.
+            // Released first: the worker claims the partitions that stay, and no partition of another member.
             release(lost)
             try attempt { try discardIfRefused() }
             health.report(
                 .groupLost(reason: "the group's session is over, and its partitions may be with another member"))
         }
         return [:]
+    }
+
+    /// Notes the partitions of these that the group did not give to this worker. A store that workers share has them from
+    /// the others.
+    private func noteUnassigned(of stored: some Sequence<TopicPartition>, but assigned: [TopicPartition]) {
+        if configuration.store.writers == .many || takeover != nil { return }
+        let names = Set(configuration.topics.map(\.name))
+        reading.unassigned = Set(stored.filter { names.contains($0.topic) })
+            .subtracting(partitions.states.keys).subtracting(assigned)
     }
 
     private static func name(of event: RebalanceEvent) -> String {
@@ -47,38 +56,68 @@ extension ConsumerWorker {
             tell(partitions.revoke(partition))
             endDecodeWait(of: partition)
             pipeline.end(topic: partition.topic, partition: partition.partition)
-            lags[partition] = nil
+            reading.lags[partition] = nil
             metrics.consumerLag.remove(partition.topic, "\(partition.partition)")
             metrics.consumerLagSeconds.remove(partition.topic, "\(partition.partition)")
             metrics.position.remove(partition.topic, "\(partition.partition)")
         }
     }
 
-    /// Makes sure that no other worker saves positions of partitions that are read from now on.
-    func claim(_ partitions: some Sequence<TopicPartition>) throws(StoreError) {
-        try claimPartitions(partitions.map { StorePartition(topic: $0.topic, partition: $0.partition) })
-    }
-
-    /// Takes partitions that are read from now on. Returns where to read them from: the store's positions, and the
-    /// beginning of partitions that the store does not know.
+    /// Begins to read partitions. Returns where to read them from: the store's positions, and the beginning of
+    /// partitions that the store does not know.
     ///
     /// While the store cannot be read, the start is arbitrary: the worker takes no record before the loop has gone to
     /// the store's positions.
     func begin(_ assigned: [TopicPartition]) throws -> [TopicPartition: Int64] {
         var positions: [TopicPartition: SourcePosition] = [:]
         try attempt {
-            try claim(assigned)
-            positions = try storedPositions()
+            try reading.claim(assigned)
+            positions = try reading.storedPositions()
+            noteUnassigned(of: positions.keys, but: assigned)
         }
         var starts: [TopicPartition: Int64] = [:]
         var actions: AssignedPartitions.Actions = []
         for partition in assigned {
             let position = positions[partition]
-            lags[partition, default: PartitionLag()].take(position)
+            reading.lags[partition, default: PartitionLag()].take(position)
             starts[partition] = partitions.assign(partition, at: position, actions: &actions)
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: position?.nextOffset)
         }
         tell(actions)
         return starts
+    }
+
+    // MARK: Partitions that `kafka.partitions` names: no group, no rebalances
+
+    /// Looks whether the broker has other topics than before, and takes what is new.
+    func assignPartitions(_ source: any RecordSource) throws {
+        guard let plan = reading.plan, let news = reading.directory?.news(after: plan.generation) else { return }
+        reading.plan?.generation = news.generation
+        guard let changes = reading.plan?.update(news.topics) else { return }
+        try take(changes.new, source)
+        tell(changes)
+        health.report(.groupJoined)
+    }
+
+    private func take(_ partitions: [TopicPartition], _ source: any RecordSource) throws {
+        if partitions.isEmpty { return }
+        logger.info("partitions", metadata: ["event": "taken", "partitions": "\(partitions)"])
+        // As when a group assigns, the worker saves the open chunk first.
+        try saveOrDrop()
+        try source.assign(adding: begin(partitions))
+    }
+
+    /// Tells in health what is wanted and not there, and takes back what has come.
+    private func tell(_ changes: PartitionPlan.Changes) {
+        for (partition, reason) in changes.missing.sorted(by: { $0.key < $1.key }) {
+            let remedy =
+                partition.partition < 0
+                ? "make the topic, or correct 'topics'" : "add partitions to the topic, or correct kafka.partitions"
+            tell(partitions.noteAbsence(of: partition, ReadFault(reason: reason, remedy: remedy)))
+        }
+        tell(partitions.keepAbsent(Set(changes.missing.keys)))
+        for topic in changes.idle {
+            logger.warning("no partition of a topic falls to this worker", metadata: ["topic": "\(topic)"])
+        }
     }
 }

@@ -1,25 +1,26 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
+import RecordDecoding
 
 /// How the records of a poll reach the pipeline.
 extension ConsumerWorker {
     /// Adds those records to the pipeline that count.
-    func process(_ batch: RecordBatch, _ consumer: Consumer) throws {
-        let hasBacklog = hasBacklog(after: batch, consumer)
+    func process(_ batch: RecordBatch, _ source: any RecordSource) throws {
+        let hasBacklog = hasBacklog(after: batch, source)
         var actions: AssignedPartitions.Actions = []
         for record in batch {
             let partition = record.topicPartition
-            let source = Self.source(record, partition)
+            let input = Self.source(record, partition)
             let verdict = partitions.receive(
-                partition, offset: record.offset, fingerprint: RecordFingerprint(source), actions: &actions)
+                partition, offset: record.offset, fingerprint: RecordFingerprint(input), actions: &actions)
             if !actions.isEmpty {
                 tell(actions)
                 actions.removeAll()
             }
             if verdict == .skip { continue }
-            try takeover?.check(source, partition, offset: record.offset)
+            try takeover?.check(input, partition, offset: record.offset)
             do {
-                try add(source, partition, hasBacklog: hasBacklog)
+                try add(input, partition, hasBacklog: hasBacklog)
                 endDecodeWait(of: partition)
             } catch let error as DecodeError where error.isRetriable {
                 beginDecodeWait(of: partition, error)
@@ -31,14 +32,14 @@ extension ConsumerWorker {
     }
 
     /// Tells whether at least another chunk waits on the broker, as far as the client knows.
-    private func hasBacklog(after batch: RecordBatch, _ consumer: Consumer) -> Bool {
+    private func hasBacklog(after batch: RecordBatch, _ source: any RecordSource) -> Bool {
         guard let last = batch.last else { return false }
         if isFull(batch) { return true }
-        guard let high = try? consumer.watermarks(last.topicPartition)?.high else { return false }
+        guard let high = try? source.watermarks(last.topicPartition)?.high else { return false }
         return high - last.offset > Int64(configuration.chunk.maxOperations)
     }
 
-    static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
+    package static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
         var source = SourceRecord(
             place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
             key: record.key, value: record.value)
@@ -47,9 +48,9 @@ extension ConsumerWorker {
         return source
     }
 
-    private func add(_ source: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
+    private func add(_ input: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
         let decoder = decoders[partition.topic]
-        try pipeline.add(source, nextOffset: source.place.offset + 1, hasBacklog: hasBacklog) {
+        try pipeline.add(input, nextOffset: input.place.offset + 1, hasBacklog: hasBacklog) {
             record throws(DecodeError) in
             guard let decoder else {
                 throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")

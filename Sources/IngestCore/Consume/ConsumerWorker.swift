@@ -1,105 +1,79 @@
 import Foundation
+import GraphCore
 import KafkaClient
 import Logging
-import ObjectGraph
-import Synchronization
+import RecordDecoding
 
-/// Reads topics and writes the store: one thread that polls, applies, saves and commits.
+/// Reads topics and writes the store: polls, applies, saves and commits, step by step.
 ///
 /// Each poll becomes events of `AssignedPartitions`, which answers with actions; the worker only carries them out.
-/// Everything that touches the writer happens on the thread of ``run()``; rebalances too, for librdkafka calls back
-/// inside the poll. That is why this class may claim to be Sendable: only the members marked so are used from others.
+/// ``run()`` calls the steps on one thread. Everything that touches the writer happens there; rebalances too, for the
+/// source calls back inside the poll. That is why this class may claim to be Sendable: other threads use only the members
+/// marked so.
 package final class ConsumerWorker: @unchecked Sendable {
     var configuration: WorkerConfiguration
-    let store: Store
-    let pipeline: IngestPipeline
+    package let pipeline: IngestPipeline
+    var store: Store { pipeline.writer.store }
     let metrics: WorkerMetrics
     let health: HealthMonitor
     let logger: Logger
-    /// The outbox of notifications, or nil where nothing is notified.
-    let notifications: Outbox?
-    /// The outbox of dead-letter records, or nil without a dead-letter topic.
-    let deadLetters: Outbox?
-    private let consumerConfiguration: KafkaConfiguration
+    let outages: OutageLog
+    private let sources: any RecordSources
+    let clock: WorkerClock
     var decoders: [String: EventDecoder]
-    /// The broker's topics and partition ends, as the probe saw them last.
-    let directory: TopicDirectory?
-    /// Which of these partitions the worker reads; nil where the group says.
-    var plan: PartitionPlan?
-    /// What to do once everything is read, where the store is built to replace another.
+    /// The takeover once everything is read, where the store is built to replace another.
     let takeover: RebuildTakeover?
     /// Where requests to the store's writer wait; set before ``run()``.
-    var control: ControlDesk?
-    /// A configuration that the loop is to take, for other threads.
-    let nextConfiguration = Mutex<WorkerConfiguration?>(nil)
-    private let stopRequested = Atomic<Bool>(false)
-    /// The consumer while ``run()`` is under way, for other threads.
-    let consumerBox = Mutex<Consumer?>(nil)
-    let now = HealthMonitor.monotonicSeconds
+    package var control: ControlDesk?
+    let requests = LoopRequests()
 
     /// The state of each assigned partition.
     var partitions: AssignedPartitions
-    /// The measures of each assigned partition's lag.
-    var lags: [TopicPartition: PartitionLag] = [:]
-    /// Reads the store's positions; tests let it fail.
-    var readPositions: () throws -> [SourcePosition]
-    /// Takes partitions over in the store; tests look at it.
-    var claimPartitions: ([StorePartition]) throws(StoreError) -> Void
-    /// The last token that the outbox of notifications knows of.
-    var notedToken: Int64
-    /// The number of the pipeline's dead letters that their outbox knows of.
-    var notedDeadLetters = 0
-    /// When the worker does what recurs.
-    var schedule: WorkerSchedule
-    /// The purge of the history that is under way.
-    var purge: PurgeStep?
-    /// Whether this worker delivers and purges.
-    var deliveryRole: DeliveryRole
+    var reading: PartitionReading
+    var delivery: WorkerDelivery
+    var purging: RecurringPurge
+    var failures: WorkerFailures
+    /// The schedule of the worker's recurring work.
+    var schedule = WorkerSchedule()
     var logGrowth = LogGrowth()
-    var backoff = Backoff()
-    /// The partitions that wait because a record cannot be decoded for now.
-    var decodeWait = DecodeWait()
-    var retryBudget: RetryBudget
 
     /// Makes a worker on a writer that holds the store's lease.
     ///
     /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
-    init(
-        configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
-        metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, notifications: Outbox? = nil,
-        deadLetters: Outbox? = nil, directory: TopicDirectory? = nil, takeover: RebuildTakeover? = nil
+    package init(
+        configuration: WorkerConfiguration, writer: WriterContext, sources: any RecordSources,
+        metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, outages: OutageLog? = nil,
+        notifications: Outbox? = nil, deadLetters: Outbox? = nil, directory: TopicDirectory? = nil,
+        takeover: RebuildTakeover? = nil, clock: WorkerClock = .system
     ) throws {
         let topics = configuration.topics.map(\.name)
         self.configuration = configuration
         self.metrics = metrics
         self.health = health
         self.logger = logger
-        self.notifications = notifications
-        self.deadLetters = deadLetters
-        self.directory = directory
+        self.outages = outages ?? OutageLog(logger: logger, now: clock.seconds)
         self.takeover = takeover
-        consumerConfiguration = consumer
-        store = writer.store
-        readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
-        claimPartitions = { partitions throws(StoreError) in try writer.claimPartitions(partitions) }
-        deliveryRole = DeliveryRole(sharesStore: writer.sharesStore)
-        notedToken = try writer.store.read { try $0.lastToken() }
-        metrics.historyToken.set(notedToken)
-        plan = configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) }
-        let brokerWait = consumer["fetch.wait.max.ms"].flatMap { Double($0) } ?? 500
+        self.sources = sources
+        self.clock = clock
+        let lastToken = try writer.store.read { try $0.lastToken() }
+        metrics.historyToken.set(lastToken)
+        delivery = WorkerDelivery(
+            notifications: notifications, deadLetters: deadLetters, sharesStore: writer.sharesStore,
+            lastToken: lastToken)
         partitions = AssignedPartitions(
-            topics: topics, policy: configuration.kafka.onPositionLost, brokerWaitSeconds: brokerWait / 1000)
-        schedule = WorkerSchedule(purgeEveryMinutes: configuration.history.purgeEveryMinutes)
-        retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
-        pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
+            topics: topics, policy: configuration.kafka.onPositionLost, brokerWaitSeconds: sources.fetchWaitSeconds)
+        reading = PartitionReading(
+            writer, plan: configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) },
+            directory: directory)
+        purging = RecurringPurge(everyMinutes: configuration.history.purgeEveryMinutes)
+        failures = WorkerFailures(retryBudget: RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds))
+        pipeline = IngestPipeline(
+            writer: writer, configuration: configuration, metrics: metrics, logger: logger, clock: clock)
         decoders = try configuration.decoders(model: writer.store.model)
     }
 
-    /// Asks the loop to save what it has, to leave the group and to end. May be called from any thread.
-    package func requestStop() {
-        stopRequested.store(true, ordering: .releasing)
-        consumerBox.withLock { $0 }?.wake()
-    }
+    /// Asks the loop to save its open work, to leave the group and to end. May be called from any thread.
+    package func requestStop() { requests.stop() }
 
     /// Consumes until it is asked to stop. Blocks its thread.
     ///
@@ -107,58 +81,115 @@ package final class ConsumerWorker: @unchecked Sendable {
     ///   committed is read again at the next start.
     package func run() throws {
         defer { control?.close() }
-        pipeline.onCommit = { [unowned self] in committed($0) }
-        let consumer = try makeConsumer()
-        consumerBox.withLock { $0 = consumer }
-        health.report(.started)
+        try start()
         let brokerAnswers: Bool
         do {
-            while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
-            health.report(.draining)
-            // A reader may have found what the writer has not: then nothing more is written.
-            if store.needsVerification || isStoreRefusing { try pipeline.discard() } else { try finishReading() }
-            brokerAnswers = commitOffsets(consumer)
+            while !requests.isStopping {
+                let next = try step(waitsForRecords: true)
+                if next.comesWithNews { continue }
+                Thread.sleep(forTimeInterval: max(0, min(1, next.seconds - clock.seconds())))
+            }
+            brokerAnswers = try drain()
         } catch {
-            let reason = "\(error)"
-            health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
-            dropWork(after: error)
-            try? consumer.close(timeoutMilliseconds: 5000)
+            giveUp(after: error)
             throw error
         }
+        try leave(brokerAnswers: brokerAnswers)
+    }
+
+    // MARK: Steps
+
+    /// Begins to read: joins the group, or makes a source that takes the chosen partitions.
+    ///
+    /// - Throws: `KafkaError` where a property is unknown or refused.
+    package func start() throws {
+        pipeline.onCommit = { [unowned self] in committed($0) }
+        let source = try makeSource()
+        requests.begin(source)
+        health.report(.started)
+    }
+
+    /// Does one round: takes the records that are there, saves where a chunk is due, and does the duties that are due.
+    ///
+    /// Where the store refuses for now, the round after a wait begins at the store's positions.
+    ///
+    /// - Parameter waitsForRecords: whether the source waits for records where there are none, until the next step.
+    /// - Returns: when the next step is due.
+    /// - Throws: as ``run()``.
+    package func step(waitsForRecords: Bool = false) throws -> NextStep {
+        let source = try liveSource()
+        if let rest = failures.rest {
+            if clock.seconds() < rest.end { return try stayMember(rest, source) }
+            failures.rest = nil
+        }
+        health.report(.heartbeat)
+        try checkGoingOn()
+        do {
+            try work(source, waitsForRecords: waitsForRecords)
+        } catch let error as StoreError where error.isRetriable {
+            recover(from: error)
+            return .at(clock.seconds())
+        }
+        return .withNews(by: clock.seconds() + Double(pollMilliseconds) / 1000)
+    }
+
+    /// Saves the open work, and tells the broker how far the store is.
+    ///
+    /// - Returns: whether the broker answers.
+    /// - Throws: as ``run()``.
+    package func drain() throws -> Bool {
+        health.report(.draining)
+        // A reader may have found damage that the writer has not: then nothing more is written.
+        if store.needsVerification || isStoreRefusing {
+            try pipeline.discard()
+        } else {
+            try pipeline.finish()
+            try saveEnds()
+        }
+        return commitOffsets(try liveSource())
+    }
+
+    /// Leaves the group, or lets a broker that does not answer notice by the session timeout.
+    ///
+    /// - Throws: `KafkaError`.
+    package func leave(brokerAnswers: Bool) throws {
         // Offsets that the broker did not take by now serve displays only: leaving the group does not try again.
         noteOffsetsCommitted(partitions.offsetsToCommit)
-        if brokerAnswers {
-            try leave(consumer)
-        } else {
+        guard brokerAnswers else {
             logger.warning("the broker does not answer: the group is not left, and notices by the session timeout")
-            try consumer.abandon()
+            return try liveSource().abandon()
         }
-    }
-
-    private func finishReading() throws {
-        try pipeline.finish()
-        try saveEnds()
-    }
-
-    private func leave(_ consumer: Consumer) throws {
         do {
-            try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 200)
+            try liveSource().close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 200)
         } catch let error as KafkaError where error.code == .timedOut {
             logger.warning("the group was not left in time", metadata: ["reason": "\(error)"])
         }
     }
 
-    private func makeConsumer() throws -> Consumer {
-        if plan != nil { return try Consumer(withoutGroup: consumerConfiguration) }
-        return try Consumer(
-            configuration: consumerConfiguration, topics: configuration.topics.map(\.name)
-        ) { [unowned self] event, consumer in try rebalance(event, consumer) }
+    /// Reports an error that ends the worker, and leaves the group.
+    package func giveUp(after error: any Error) {
+        let reason = "\(error)"
+        health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
+        dropWork(after: error)
+        try? liveSource().close(timeoutMilliseconds: 5000)
+    }
+
+    private func liveSource() throws -> any RecordSource {
+        guard let source = requests.source else {
+            throw KafkaError(.closed, "the worker has not begun to read")
+        }
+        return source
+    }
+
+    private func makeSource() throws -> any RecordSource {
+        if reading.plan != nil { return try sources.withoutGroup() }
+        return try sources.join(configuration.topics.map(\.name)) { [unowned self] in try rebalance($0, $1) }
     }
 
     /// Saves the last cursors and gives the store's lease up; call it when ``run()`` has ended.
     ///
     /// - Throws: ``StoreError``.
-    func close() throws {
+    package func close() throws {
         // A store whose disk failed is verified before it is written again; its lease ends with the process.
         if store.needsVerification { return }
         do {
@@ -171,51 +202,50 @@ package final class ConsumerWorker: @unchecked Sendable {
 
     private func leaveStore() throws {
         // A worker that ends does not take the role of delivery over.
-        if deliveryRole.isHeld { try saveCursors(pipeline.writer) }
+        if delivery.isHeld { try saveCursors() }
         try pipeline.writer.close()
     }
 
-    // MARK: The loop
+    // MARK: A round
 
-    /// One round of the loop; where the store refuses for now, the next one begins at the store's positions.
-    private func turn(_ consumer: Consumer) throws {
-        health.report(.heartbeat)
-        if schedule.retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
+    private func checkGoingOn() throws {
+        let time = clock.seconds()
+        if schedule.retryChecks.isDue(at: time),
+            let spent = failures.retryBudget.spent(on: health.readiness(), at: time)
+        {
             throw spent
         }
-        // A reader, or another process, may have found what the writer has not.
-        if schedule.soundnessChecks.isDue(at: now()), store.needsVerification { throw StoreError.damaged }
-        do {
-            try work(consumer)
-        } catch let error as StoreError where error.isRetriable {
-            try recover(from: error, consumer)
+        // A reader, or another process, may have found damage that the writer has not.
+        if schedule.soundnessChecks.isDue(at: time) {
+            if store.needsVerification { throw StoreError.damaged }
+            if configuration.isStoreInFile { try store.checkPlace() }
         }
     }
 
-    private func work(_ consumer: Consumer) throws {
-        // Nothing else is asked of a store that undid what the pipeline still counts as saved.
+    private func work(_ source: any RecordSource, waitsForRecords: Bool) throws {
+        // Where the store undid work that the pipeline still counts as saved, this comes first.
         try discardIfRefused()
         try takeConfiguration()
-        try assignPartitions(consumer)
+        try assignPartitions(source)
         watchTopics()
         pauseWhereOutboxesAreFull()
         retryDecoding()
-        try carryOutDue(consumer)
-        let batch = try consumer.poll(
-            maxRecords: maximumPollRecords, timeoutMilliseconds: pollMilliseconds)
+        try carryOutDue(source)
+        let batch = try source.poll(
+            maxRecords: maximumPollRecords, timeoutMilliseconds: waitsForRecords ? pollMilliseconds : 0)
         for event in batch.errors { try handle(event) }
         partitions.hear(batch.lazy.map(\.topicPartition), isFull: isFull(batch))
         // Where the store refused during a rebalance, this batch is read again with the rest.
-        if isStoreRefusing { try discardIfRefused() } else { try process(batch, consumer) }
-        try maintain(consumer)
-        if schedule.fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
-        if let takeover, schedule.takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
+        if isStoreRefusing { try discardIfRefused() } else { try process(batch, source) }
+        try maintain(source)
+        if schedule.fetchChecks.isDue(at: clock.seconds()) { try watchFetches(source, at: clock.seconds()) }
+        if let takeover, schedule.takeoverChecks.isDue(at: clock.seconds()) { try consider(takeover, source) }
     }
 
     private var pollMilliseconds: Int {
         if control?.hasWork == true { return 1 }
         guard let deadline = pipeline.deadline else { return 100 }
-        return min(100, max(1, Int((deadline - now()) * 1000)))
+        return min(100, max(1, Int((deadline - clock.seconds()) * 1000)))
     }
 
     /// Whether a poll took as much as it may, so that more may wait in the client's queue.
@@ -227,11 +257,32 @@ package final class ConsumerWorker: @unchecked Sendable {
         Self.maximumPollRecords(configuration, runsPrograms: decoders.values.contains { $0.runsPrograms })
     }
 
-    /// Returns how many records a poll takes at most. Programs may take half a minute for them, far less than the time
-    /// between two polls after which the group takes the partitions away.
+    /// Returns the maximum number of records of a poll. Programs may take half a minute for them, far less than the
+    /// time between two polls after which the group takes the partitions away.
     static func maximumPollRecords(_ configuration: WorkerConfiguration, runsPrograms: Bool) -> Int {
         let maximum = configuration.chunk.maxOperations
         if !runsPrograms { return maximum }
         return min(maximum, max(1, 30_000 / max(1, configuration.limits.maxProgramMilliseconds)))
+    }
+
+    // MARK: Another configuration
+
+    /// Lets the loop take another configuration before its next poll. May be called from any thread.
+    package func take(_ configuration: WorkerConfiguration) {
+        requests.give(configuration)
+    }
+
+    /// Puts the waiting configuration into effect. Saves the open chunk before, because its records were read under the
+    /// former one.
+    func takeConfiguration() throws {
+        guard requests.hasConfiguration else { return }
+        // Where the store refuses the chunk, the configuration waits on.
+        try pipeline.finish()
+        guard let configuration = requests.takeConfiguration() else { return }
+        decoders = try configuration.decoders(model: store.model)
+        self.configuration = configuration
+        pipeline.take(configuration)
+        control?.take(configuration)
+        logger.info("the worker has taken the configuration")
     }
 }

@@ -17,10 +17,12 @@ struct DecodeWait: Sendable {
     /// Whether every partition is read.
     var isOver: Bool { waiting.isEmpty && retried.isEmpty }
 
-    /// Takes a record that could not be decoded. Partitions that fail while others wait are tried together with them.
-    mutating func failed(_ partition: TopicPartition, at seconds: Double) {
+    /// Notes a record that could not be decoded. Partitions that fail while others wait are tried together with them.
+    ///
+    /// - Parameter jitter: a random number from 0 to 1, see ``Backoff``.
+    mutating func failed(_ partition: TopicPartition, at seconds: Double, jitter: Double = .random(in: 0...1)) {
         retried.remove(partition)
-        if waiting.isEmpty { dueSeconds = seconds + backoff.failed() }
+        if waiting.isEmpty { dueSeconds = seconds + backoff.failed(jitter: jitter) }
         waiting.insert(partition)
     }
 
@@ -33,7 +35,8 @@ struct DecodeWait: Sendable {
         return due
     }
 
-    /// Takes a record that was decoded, or a partition that shows none any more; tells whether the partition waited.
+    /// Notes that a partition's record was decoded, or that the partition shows no more records. Tells whether the
+    /// partition waited.
     mutating func ended(_ partition: TopicPartition) -> Bool {
         if isOver { return false }
         let isWaiting = waiting.remove(partition) != nil

@@ -3,7 +3,7 @@
 /// Behind the last record there may be offsets without any (markers of transactions, gaps that compaction left). So the
 /// end that the client itself has reached counts as read. Times are in seconds of one monotonic clock.
 struct FetchWatch: Sendable {
-    /// What to do about the partition.
+    /// The action on the partition.
     enum Action: Sendable, Equatable {
         /// The broker's end is so many offsets further than what was read, and nothing has come since the watch found it.
         case tell(behind: Int64)
@@ -42,16 +42,16 @@ struct FetchWatch: Sendable {
     /// Whether the partition is behind and has given no sign of life since.
     var isSuspicious: Bool { silence != nil }
 
-    /// Whether health has a report of a silence, and none yet of its end.
+    /// Whether health has a report of a silence but not yet of its end.
     var isReported: Bool { isTold || isOver }
 
     /// Whether the client has reached the end since it was sent to read.
     var hasReachedEnd: Bool { end != nil }
 
-    /// Takes that the client reads from elsewhere; that is no sign of life.
+    /// Notes that the client reads from another offset; that is no sign of life.
     mutating func begin() { end = nil }
 
-    /// Takes a record.
+    /// Notes a record, which is a sign of life.
     mutating func hear() {
         guard silence != nil else { return }
         if isTold { isOver = true }
@@ -59,7 +59,7 @@ struct FetchWatch: Sendable {
         isTold = false
     }
 
-    /// Takes the client's word that it has reached the partition's end.
+    /// Notes that the client has reached the partition's end.
     mutating func reachEnd(_ offset: Int64) {
         hear()
         end = offset
@@ -67,7 +67,7 @@ struct FetchWatch: Sendable {
         patienceSeconds = Self.patienceSeconds
     }
 
-    /// Takes a poll; the signs of life in it are taken after.
+    /// Notes a poll; the caller notes the poll's signs of life after it.
     ///
     /// - Parameter isFull: whether more may wait in the client's queue, before what is missed: then silence means nothing.
     mutating func polled(isFull: Bool) {
@@ -78,7 +78,7 @@ struct FetchWatch: Sendable {
     /// Returns up to which offset the partition was read.
     func reached(next: Int64?) -> Int64 { max(next ?? 0, end ?? 0) }
 
-    /// Compares what the broker has with what was read.
+    /// Compares the broker's end with the offset that was read.
     ///
     /// - Parameters:
     ///   - end: the offset that follows the partition's last one, as of a moment ago; nil where nothing new is known.

@@ -1,5 +1,5 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// The client's errors have the shape of all others; `KafkaClient` is a library of its own and does not know it.
 extension KafkaError: CodedError {

@@ -1,6 +1,7 @@
+import GraphCore
 import KafkaClient
 import Logging
-import ObjectGraph
+import RecordDecoding
 
 extension KafkaSettings {
     /// Properties that only a consumer understands; a producer would warn about each.
@@ -34,8 +35,11 @@ extension KafkaSettings {
 
     /// Returns the consumer's configuration.
     ///
+    /// - Parameter outages: takes the client's lines, which repeat while a broker is away; else the logger has each.
     /// - Throws: as ``checkProperties()``, and ``RouteError`` where a property would break the worker's promises.
-    package func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
+    package func consumerConfiguration(
+        logger: Logger, outages: OutageLog? = nil
+    ) throws -> KafkaConfiguration {
         try checkProperties()
         if properties["enable.auto.commit"] == "true" || properties["enable.auto.offset.store"] == "true" {
             throw RouteError(
@@ -49,22 +53,25 @@ extension KafkaSettings {
                     + "Remove it and use kafka.onPositionLost.")
         }
         // Behind the last record there may be offsets without any: only the client can tell that it has come to the end.
-        return configuration(properties.values.filter { $0.key != "transactional.id" }, logger: logger)
+        return configuration(properties.values.filter { $0.key != "transactional.id" }, logger, outages)
             .setting("enable.partition.eof", to: "true")
     }
 
     /// Returns the configuration of a producer or of an administrator on the same brokers.
-    package func clientConfiguration(logger: Logger) -> KafkaConfiguration {
-        configuration(properties.values.filter { !Self.consumerProperties.contains($0.key) }, logger: logger)
+    package func clientConfiguration(logger: Logger, outages: OutageLog? = nil) -> KafkaConfiguration {
+        configuration(properties.values.filter { !Self.consumerProperties.contains($0.key) }, logger, outages)
     }
 
-    private func configuration(_ values: [String: String], logger: Logger) -> KafkaConfiguration {
+    private func configuration(
+        _ values: [String: String], _ logger: Logger, _ outages: OutageLog?
+    ) -> KafkaConfiguration {
         var configuration = KafkaConfiguration(values)
         configuration.onLog = { level, facility, message in
             // Nobody can act on a warning about a property that only the library or this client sets.
             if facility == "CONFWARN", !values.keys.contains(where: { message.contains($0) }) { return }
-            // librdkafka's levels are those of syslog.
+            // librdkafka's levels are the levels of syslog.
             let level: Logger.Level = level <= 3 ? .error : level == 4 ? .warning : level <= 6 ? .info : .debug
+            if let outages { return outages.clientSaid(level, facility, message) }
             logger.log(level: level, "librdkafka: \(message)", metadata: ["facility": "\(facility)"])
         }
         return configuration

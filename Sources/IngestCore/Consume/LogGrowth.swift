@@ -5,7 +5,7 @@ struct LogGrowth: Sendable {
     static let firstBytes = 512 << 20
     private var nextBytes = firstBytes
 
-    /// Takes the log's size, and returns whether to warn.
+    /// Notes the log's size, and tells whether to warn.
     mutating func isWorthTelling(bytes: Int) -> Bool {
         if bytes < Self.firstBytes / 2 { nextBytes = Self.firstBytes }
         if bytes < nextBytes { return false }

@@ -1,5 +1,5 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// The reasons why a partition is not read for a while; each ends by itself.
 struct PauseReasons: OptionSet, Sendable, Hashable {
@@ -25,7 +25,7 @@ struct ReadFault: Sendable, Equatable {
     let remedy: String
 }
 
-/// Names what a partition is doing. Causes may overlap; the gravest gives the name.
+/// Names the condition of a partition. Causes may overlap; the gravest gives the name.
 enum PartitionCondition: Sendable, Equatable {
     /// The worker applies the records that come.
     case reading

@@ -1,6 +1,7 @@
+import GraphCore
 import KafkaClient
 
-/// Decides which partitions a worker without group reads, from what the broker has.
+/// Decides which partitions a worker without group reads, from the broker's list of partitions.
 struct PartitionPlan: Sendable {
     /// The changes that the broker's present topics ask for.
     struct Changes: Sendable, Equatable {
@@ -23,7 +24,7 @@ struct PartitionPlan: Sendable {
         self.topics = topics
     }
 
-    /// Takes the partitions of every topic that the broker has.
+    /// Notes the partitions of every topic that the broker has.
     ///
     /// A partition that is read once stays so: a topic that vanishes is the consumer's to tell.
     mutating func update(_ known: [String: Set<Int32>]) -> Changes {
@@ -43,5 +44,36 @@ struct PartitionPlan: Sendable {
         }
         changes.new.sort()
         return changes
+    }
+}
+
+/// A store that holds records of partitions which the worker is not to read.
+package struct PartitionError: CodedError {
+    /// A stable code for scripts and logs.
+    package var code: String { "partitions.foreign" }
+    /// The partitions.
+    package let message: String
+    package let remedy: String
+}
+
+extension WorkerConfiguration {
+    /// Refuses a store with positions of partitions outside of `kafka.partitions`: another worker may read these, and
+    /// one log would be shared out twice.
+    ///
+    /// - Throws: ``PartitionError``, `StoreError`.
+    package func checkPartitions(of store: Store) throws {
+        guard let partitions = kafka.partitions, self.store.writers == .one else { return }
+        let names = Set(topics.map(\.name))
+        let foreign = try store.read { try $0.positions() }
+            .filter { names.contains($0.topic) && !partitions.contains($0.partition) }
+            .map { TopicPartition($0.topic, $0.partition) }.sorted()
+        if foreign.isEmpty { return }
+        let shown = foreign.prefix(5).map(\.description).joined(separator: ", ")
+        let more = foreign.count > 5 ? " and \(foreign.count - 5) more" : ""
+        throw PartitionError(
+            message: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
+                + "(\(partitions)) leaves out",
+            remedy: "Name those too, or give these partitions a store of their own, as with "
+                + "\(settingOfOwnStore); it is made from the beginning of the topics")
     }
 }

@@ -1,5 +1,5 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// Decides everything about the reading of one assigned partition: takes events, returns actions, does no I/O.
 ///
@@ -33,7 +33,7 @@ struct PartitionState: Sendable {
     private var watch: FetchWatch
     private let policy: KafkaSettings.OnPositionLost
 
-    /// Takes a partition that is assigned.
+    /// Makes the state of an assigned partition.
     ///
     /// - Parameters:
     ///   - position: the store's; nil where it does not know the partition.
@@ -83,8 +83,8 @@ struct PartitionState: Sendable {
 
     /// The offset from which the lag counts; nil where nothing is known of the partition.
     ///
-    /// While the store refuses, the worker reads the same records again, so the lag is that of the store. Otherwise an end
-    /// that the client has reached counts as read: no record stands before it.
+    /// While the store refuses, the worker reads the same records again, so the lag counts from the store's position.
+    /// Otherwise an end that the client has reached counts as read: no record stands before it.
     func lagStart(storeRefuses: Bool) -> Int64? {
         storeRefuses ? firstMissing : progress.next.map { watch.reached(next: $0) }
     }
@@ -135,14 +135,14 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// The reports that end those of a partition which is no longer assigned.
+    /// The reports that end a partition's earlier reports when it is no longer assigned.
     var farewell: [PartitionAction] {
         (report == .released ? [] : [.report(.released)]) + (watch.isReported ? [.report(.heard)] : [])
     }
 
     // MARK: Events
 
-    /// Takes a record, and decides whether the worker applies it.
+    /// Notes a record, and decides whether the worker applies it.
     ///
     /// - Parameters:
     ///   - fingerprint: the record's; the state asks for it only to compare it.
@@ -164,7 +164,7 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// Takes an event, and returns what to do at once; ``due`` has the rest.
+    /// Handles an event, and returns the actions to carry out at once; ``due`` has the rest.
     mutating func handle(_ event: PartitionEvent) -> [PartitionAction] {
         let before = report
         let actions = change(event)
@@ -183,7 +183,11 @@ struct PartitionState: Sendable {
             stored = offset
             progress.pass(to: offset)
         case .offsetCommitted(let offset): committedOffset = offset
-        case .endReached(let offset): watch.reachEnd(offset)
+        case .endReached(let offset):
+            watch.reachEnd(offset)
+            // The client reads from the store's last record. A log that ends before the position has lost it.
+            let isAtPosition = comparison != .now && pauses.isDisjoint(with: .dropping)
+            if isAtPosition, offset < progress.next ?? 0 { return change(.offsetOutOfRange) }
         case .connectionLost: doubtLog()
         case .offsetOutOfRange: isOutOfRange = isOutOfRange || !isHalted
         case .otherRecordFound(let reason):
@@ -252,10 +256,10 @@ struct PartitionState: Sendable {
     /// Whether the partition is behind and has given no sign of life since.
     var isSuspicious: Bool { watch.isSuspicious }
 
-    /// Takes a poll; the signs of life in it are taken after.
+    /// Notes a poll; the caller notes the poll's signs of life after it.
     mutating func polled(isFull: Bool) { watch.polled(isFull: isFull) }
 
-    /// Takes a sign of life.
+    /// Notes a sign of life.
     mutating func hear() { watch.hear() }
 
     private mutating func look(_ end: Int64?, at time: Double) -> [PartitionAction] {

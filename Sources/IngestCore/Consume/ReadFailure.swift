@@ -1,13 +1,13 @@
 import KafkaClient
 
-/// Decides what an error of the client says about the reading of a topic or partition.
+/// Decides what a client's error means for the reading of a topic or partition.
 enum ReadFailure: Sendable, Equatable {
     /// Nothing is read for now; the client goes on by itself, from the same record, when the cause is gone.
     case waits(reason: String, remedy: String)
     /// The broker's data there cannot be read. The client may go on behind it, so the partition has to be halted.
     case damaged(reason: String, remedy: String)
 
-    /// Takes an event of the client; nil is one that says nothing of the kind.
+    /// Makes a failure of a client's event; nil where the event reports none.
     init?(_ event: ConsumerEvent) {
         let code = event.error.code
         if let (reason, remedy) = Self.waiting[code] {

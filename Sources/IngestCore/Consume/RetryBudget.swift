@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// Decides when trying again has lasted too long: a health check has failed for longer than the budget, without a
 /// success between.
@@ -31,7 +31,7 @@ package struct RetryBudget: Sendable {
     /// Makes a budget; 0 seconds make one that is never spent.
     package init(limitSeconds: Int) { self.limitSeconds = limitSeconds > 0 ? Double(limitSeconds) : nil }
 
-    /// Takes what the checks say now, and returns the first that has failed for too long, or nil.
+    /// Notes the present checks, and returns the first check that has failed for too long, or nil.
     package mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
         guard let limitSeconds else { return nil }
         // A check that is not among them has nothing to report.

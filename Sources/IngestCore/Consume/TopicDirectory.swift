@@ -3,7 +3,7 @@ import Synchronization
 
 /// Carries the broker's topics, and the ends of the partitions that the worker reads. The probe's thread writes both;
 /// the worker's thread reads them.
-final class TopicDirectory: Sendable {
+package final class TopicDirectory: Sendable {
     private struct State {
         var topics: [String: Set<Int32>] = [:]
         var generation = 0
@@ -12,6 +12,8 @@ final class TopicDirectory: Sendable {
     }
 
     private let state = Mutex(State())
+
+    package init() {}
 
     /// Notes the partitions of every topic there is.
     func note(_ topics: [String: Set<Int32>]) {
@@ -40,7 +42,7 @@ final class TopicDirectory: Sendable {
     func note(ends: [TopicPartition: Int64]) { state.withLock { $0.ends = ends } }
 }
 
-/// Decides which of a worker's topics are not there, and which have come back, from what the broker has.
+/// Decides from the broker's list which of a worker's topics are not there, and which have come back.
 struct TopicWatch: Sendable {
     private let topics: [String]
     /// The generation of the news that were taken last.
@@ -53,9 +55,9 @@ struct TopicWatch: Sendable {
     /// Tells whether a topic was not there at the last news.
     func isGone(_ topic: String) -> Bool { gone.contains(topic) }
 
-    /// Takes the partitions of every topic that the broker has.
+    /// Notes the partitions of every topic that the broker has.
     ///
-    /// - Returns: the topics that are gone since the last news, and those of the gone ones that are there again.
+    /// - Returns: the topics that are gone since the last news, and the gone topics that are there again.
     mutating func update(_ news: (topics: [String: Set<Int32>], generation: Int)) -> (gone: [String], back: [String]) {
         generation = news.generation
         let absent = Set(topics.filter { news.topics[$0]?.isEmpty ?? true })

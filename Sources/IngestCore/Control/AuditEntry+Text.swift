@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 extension AuditEntry {
     /// The entry in one line: number, time, sender, request, and the state or result.
@@ -16,7 +17,7 @@ extension AuditEntry {
     }
 
     /// The entry as a JSON object with its outcome in words.
-    var line: JSONObject {
+    package var line: JSONObject {
         JSONObject([
             "id": id, "time": Timestamp.text(time), "actor": actor, "request": action, "arguments": request,
             "outcome": outcome,
@@ -44,9 +45,8 @@ extension AuditEntry {
 
     /// The state in words, with the result or the reason of a failure, but without the report of a verification.
     private var outcome: String {
-        guard let result, let parser = try? JSONParser(),
-            let root = try? parser.parse(Array(result.utf8)).root
-        else { return "unfinished" }
+        let parser = JSONParser()
+        guard let result, let root = try? parser.parse(Array(result.utf8)).root else { return "unfinished" }
         return withExtendedLifetime(parser) {
             let state = root.member("state")?.string ?? "unfinished"
             if let code = root.member("code")?.string {
@@ -56,7 +56,9 @@ extension AuditEntry {
             if let count = result.member("problemCount")?.int64 {
                 return "\(state): \(VerificationReport.number(ofProblems: Int(count)))"
             }
-            return "\(state): \(String(decoding: result.serialized(), as: UTF8.self))"
+            // A retry that leaves dead letters has not done everything that it was asked for.
+            let word = (result.member("failed")?.int64 ?? 0) > 0 ? "incomplete" : state
+            return "\(word): \(String(decoding: result.serialized(), as: UTF8.self))"
         }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectGraph
+import GraphCore
 
 /// The audit entry of a command that writes the store itself, without a worker.
 ///
@@ -22,6 +22,20 @@ package struct CommandAudit {
         let actor = ControlPeer(process: getpid(), user: geteuid()).actor
         entry = AuditEntry(time: began, actor: actor, action: action, request: arguments)
         entry.id = try save(AuditEntry.outcome(.unfinished, at: WriterContext.systemTime()))
+    }
+
+    /// Saves the entry of a command that has put another store in the place of the configured one.
+    ///
+    /// - Parameters: as of ``init(_:_:began:writer:)`` and ``end(result:)``.
+    /// - Throws: `StoreError`.
+    package static func note(
+        _ action: String, _ arguments: String, result: String, began: Int64, in configuration: WorkerConfiguration,
+        model: ObjectModel
+    ) throws {
+        let store = try configuration.openStore(model: model)
+        let writer = try WriterContext(store: store, options: configuration.writerOptions)
+        try CommandAudit(action, arguments, began: began, writer: writer).end(result: result)
+        try writer.close()
     }
 
     /// Saves that the command is done.

@@ -1,7 +1,8 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 /// A line that the worker answers with. The last one is a result or a failure.
-enum ControlAnswer: Sendable, Equatable {
+package enum ControlAnswer: Sendable, Equatable {
     /// The request has arrived, and is waiting or under way.
     case waiting
     /// A line for the person who asks.
@@ -65,6 +66,8 @@ package enum ControlResult: JSONWritable, Sendable, Equatable {
     case dropped(Int)
     /// History was removed.
     case purged(PurgeResult)
+    /// The purges that were held go on; nil where none were.
+    case purgesConfirmed(HeldPurges?)
     /// The cursor was set.
     case cursorPut
     /// Whether there was such a cursor.
@@ -90,6 +93,7 @@ package enum ControlResult: JSONWritable, Sendable, Equatable {
                 "transactions": result.transactionCount, "changeRows": result.changeRowCount,
                 "holding": result.holdingCursors, "passed": result.passedCursors,
             ]).json
+        case .purgesConfirmed(let held): JSONObject(["confirmed": held]).json
         case .cursorPut: "{}"
         case .cursorRemoved(let isRemoved): JSONObject(["removed": isRemoved]).json
         }
@@ -133,6 +137,7 @@ package enum ControlResult: JSONWritable, Sendable, Equatable {
                     transactionCount: try number("transactions"), changeRowCount: try number("changeRows"),
                     holdingCursors: Self.tokens(json.member("holding")),
                     passedCursors: Self.tokens(json.member("passed"))))
+        case .confirmPurges: self = .purgesConfirmed(json.member("confirmed").flatMap { HeldPurges($0) })
         case .putCursor: self = .cursorPut
         case .removeCursor: self = .cursorRemoved(json.member("removed")?.bool ?? false)
         }

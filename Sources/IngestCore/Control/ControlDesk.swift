@@ -1,13 +1,13 @@
 import Foundation
+import GraphCore
 import Logging
-import ObjectGraph
 import Synchronization
 
 /// Where requests wait for the one thread that writes the store, and are carried out by it a step at a time.
 ///
-/// ``serve(_:prepare:)`` belongs to that thread. This class may claim to be Sendable: its members are either marked as
+/// ``serve(_:prepare:)`` is its step, and belongs to that thread. This class may claim to be Sendable: its members are either marked as
 /// that thread's own or behind a lock.
-final class ControlDesk: @unchecked Sendable {
+package final class ControlDesk: @unchecked Sendable {
     private struct State {
         var waiting: [ControlTicket] = []
         var isClosed = false
@@ -33,19 +33,22 @@ final class ControlDesk: @unchecked Sendable {
     /// The request that reads the store on a thread of its own; only the worker's thread uses it.
     private var reader: (ticket: ControlTicket, work: ControlWork)?
     private let model: ObjectModel
-    private let now: @Sendable () -> Double
+    private let clock: WorkerClock
+    private let runBeside: (@escaping @Sendable () -> Void) -> Void
     /// Called on the worker's thread with each verification of the store.
-    var onVerified: (VerificationReport) -> Void = { _ in }
+    package var onVerified: (VerificationReport) -> Void = { _ in }
 
     /// Makes a desk for the writer of a store.
     ///
-    /// - Parameter now: the time in seconds of one monotonic clock.
+    /// - Parameter runBeside: runs a request that only reads, by default on a thread of its own.
     /// - Throws: `StoreError`.
-    init(
+    package init(
         configuration: WorkerConfiguration, store: Store, logger: Logger,
-        now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
+        clock: WorkerClock = .system,
+        runBeside: @escaping (@escaping @Sendable () -> Void) -> Void = ControlDesk.runOnThread
     ) throws {
-        self.now = now
+        self.clock = clock
+        self.runBeside = runBeside
         self.configuration = configuration
         self.logger = logger
         model = store.model
@@ -54,15 +57,15 @@ final class ControlDesk: @unchecked Sendable {
         state.withLock { $0.mark = mark }
     }
 
-    /// Takes the configuration that the worker has from now on. Called on its thread.
+    /// Notes the worker's new configuration. Called on the worker's thread.
     func take(_ configuration: WorkerConfiguration) {
         self.configuration = configuration
         let mark = configuration.decodingMark(model)
         state.withLock { $0.mark = mark }
     }
 
-    /// Takes a request; while the store fails, and after the end of the worker's loop, it is refused at once.
-    func submit(_ ticket: ControlTicket) {
+    /// Queues a request. The desk refuses it at once while the store fails, and after the end of the worker's loop.
+    package func submit(_ ticket: ControlTicket) {
         let refusal: ControlError? = state.withLock { state in
             let refusal = state.isClosed ? .ending : state.refusal
             if refusal == nil { state.waiting.append(ticket) }
@@ -71,8 +74,8 @@ final class ControlDesk: @unchecked Sendable {
         ticket.tell(refusal.map { .failure($0) } ?? .waiting)
     }
 
-    /// Refuses the requests that wait, and those that come, since the store fails; nil lets them wait for a step again.
-    /// Called on the worker's thread.
+    /// Refuses waiting and new requests, since the store fails; with nil, lets them wait for a step again. Called on
+    /// the worker's thread.
     func refuse(because error: StoreError?) {
         let refusal = error.map { ControlError($0) }
         let waiting = state.withLock { state in
@@ -92,19 +95,19 @@ final class ControlDesk: @unchecked Sendable {
     }
 
     /// Returns a request to this worker, of a client that cannot mean another one.
-    func envelope(_ request: ControlRequest, key: String?) -> ControlEnvelope {
+    package func envelope(_ request: ControlRequest, key: String?) -> ControlEnvelope {
         ControlEnvelope(
             store: storeIdentity, configuration: state.withLock { $0.mark }, request: request, key: key)
     }
 
-    /// Takes that a request came without the operator's token. The writer notes it between two chunks.
-    func refused(from address: String) {
-        state.withLock { $0.refused.note(address, at: WriterContext.systemTime()) }
+    /// Counts a request without the operator's token. The writer notes it in the audit between two chunks.
+    package func refused(from address: String) {
+        state.withLock { $0.refused.note(address, at: clock.microseconds()) }
     }
 
     /// Whether a step can be done now.
     var hasWork: Bool {
-        let time = now()
+        let time = clock.seconds()
         return state.withLock { state in
             state.refused.isDue(at: time) || state.reading != nil || state.hasStep
         }
@@ -133,7 +136,8 @@ final class ControlDesk: @unchecked Sendable {
         }
     }
 
-    /// Saves what is open, then calls `body`. A fault of the request is its answer, one of the store is thrown too.
+    /// Saves the open chunk, then calls `body`. A fault of the request is its answer; a fault of the store is thrown
+    /// too.
     private func answering(_ ticket: ControlTicket, _ prepare: () throws -> Void, _ body: () throws -> Void) throws {
         do { try prepare() } catch {
             finish(ticket, .failure(ControlError(error)))
@@ -147,7 +151,7 @@ final class ControlDesk: @unchecked Sendable {
 
     /// Saves the audit entry of refused tokens that is due.
     private func noteRefusals(_ writer: WriterContext, _ prepare: () throws -> Void) throws {
-        let time = now()
+        let time = clock.seconds()
         guard !writer.store.needsVerification, let entry = state.withLock({ $0.refused.take(at: time) }) else { return }
         try prepare()
         logger.warning(
@@ -171,10 +175,14 @@ final class ControlDesk: @unchecked Sendable {
         let reading = ReadingWork(
             request: ticket.envelope.request, configuration: configuration, model: model, time: work.time,
             slices: .ofManySnapshots)
-        let thread = Thread { [self] in
+        runBeside { [self] in
             let outcome = Result { try reading.run(onStep: { ticket.tell(.step($0)) }, give: ticket.give) }
             state.withLock { $0.reading = outcome }
         }
+    }
+
+    package static func runOnThread(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
         thread.name = "request"
         thread.stackSize = 4 << 20
         thread.start()
@@ -210,8 +218,8 @@ final class ControlDesk: @unchecked Sendable {
             metadata: ["problems": .stringConvertible(report.problemCount), "remedy": "\(remedy)"])
     }
 
-    /// Answers what is under way and what waits, and later requests at once. Called on the writer's thread at the end of
-    /// its loop.
+    /// Answers the requests that are under way or wait, and later requests at once. Called on the writer's thread at
+    /// the end of its loop.
     func close() {
         if work != nil, let ticket = state.withLock({ $0.waiting.first }) { finish(ticket, .failure(.interrupted)) }
         if let (ticket, _) = reader { finish(ticket, .failure(.interrupted)) }
@@ -245,6 +253,9 @@ final class ControlDesk: @unchecked Sendable {
             throw ControlError(
                 .suspect, "The disk failed under the store: nothing is written before it is verified",
                 remedy: StoreError.damageRemedy)
+        }
+        do throws(StoreError) { try store.checkPlace() } catch {
+            throw ControlError(.suspect, error.message, remedy: error.remedy)
         }
         if envelope.request.needsConfiguration, envelope.configuration != state.withLock({ $0.mark }) {
             throw ControlError(

@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// Why a request to a store's writer was refused, or came to nothing.
 package struct ControlError: CodedError, Equatable {
@@ -44,7 +44,7 @@ package struct ControlError: CodedError, Equatable {
         case unavailable = "control.unavailable"
     }
 
-    /// A stable code: one of ``Kind``, or that of the store's own error.
+    /// A stable code: one of ``Kind``, or the code of the store's own error.
     package let code: String
     /// The failure, without any value of a record.
     package let message: String
@@ -87,10 +87,10 @@ package struct ControlError: CodedError, Equatable {
             remedy: "Use the commands of the program that the worker runs")
     }
 
-    static let tooLong = ControlError(
+    package static let tooLong = ControlError(
         .tooLong, "The request has more than \(ControlLine.maximumBytes) bytes",
         remedy: "Name fewer numbers at a time, or use conditions such as --topic and --code")
-    static let tooManyRequests = ControlError(
+    package static let tooManyRequests = ControlError(
         .busy, "Too many administrative requests are under way", remedy: "Try again when one of them has ended")
     static let busyReading = ControlError(
         .busy, "Another verification, backup or export is under way", remedy: "Try again when it has ended")
@@ -104,7 +104,7 @@ package struct ControlError: CodedError, Equatable {
         remedy: "Set backup.folder, or name a file: ingest-worker backup FILE")
     static let ending = ControlError(
         .ending, "The worker ends, and has not begun with the request", remedy: "Run the command again")
-    static let interrupted = ControlError(
+    package static let interrupted = ControlError(
         .interrupted, "The worker ended while it carried the request out",
         remedy: "Run the command again; what was committed stays")
 }

@@ -1,5 +1,5 @@
-/// How many clients may ask at a time, and how long each may take.
-struct ControlLimits: Sendable {
+/// The limits of the control channel: the number of clients at a time, and the time that each may take.
+package struct ControlLimits: Sendable {
     /// The clients that are served at a time.
     var clients = 8
     /// The time for a request to arrive, in seconds.
@@ -10,7 +10,7 @@ struct ControlLimits: Sendable {
     var silenceSeconds = 5.0
 }
 
-/// Where the exchange with one client stands: its bytes in, the answer's bytes out, and how long each may take.
+/// The state of the exchange with one client: the client's bytes in, the answer's bytes out, and the deadlines.
 ///
 /// Times are in seconds of one monotonic clock.
 struct ControlExchange {
@@ -43,7 +43,7 @@ struct ControlExchange {
     /// Whether a request is still to come.
     var isReading: Bool { !isAnswering }
 
-    /// Takes bytes that the client sent. It ignores bytes behind the request.
+    /// Reads bytes that the client sent. It ignores bytes behind the request.
     mutating func received(_ bytes: [UInt8], at time: Double) -> Action {
         guard isReading else { return .wait }
         if let end = bytes.firstIndex(of: 0x0A) {
@@ -60,7 +60,7 @@ struct ControlExchange {
         return .submit(input)
     }
 
-    /// Takes that the client sends nothing more.
+    /// Notes that the client sends nothing more.
     mutating func ended() -> Action { isReading ? .close : .wait }
 
     private mutating func refused(_ error: ControlError, at time: Double) -> Action {
@@ -68,7 +68,7 @@ struct ControlExchange {
         return .refuse(error)
     }
 
-    /// Takes bytes of the answer.
+    /// Adds bytes of the answer.
     ///
     /// - Parameter isLast: whether nothing follows.
     mutating func answer(_ bytes: [UInt8], isLast: Bool, at time: Double) {
@@ -77,7 +77,7 @@ struct ControlExchange {
         self.isLast = isLast
     }
 
-    /// Takes what the client took, or nil where it is gone.
+    /// Notes how many bytes the client took; nil where the client is gone.
     mutating func wrote(_ count: Int?, at time: Double) -> Action {
         guard let count else { return .close }
         if count > 0 { since = time }
@@ -91,7 +91,7 @@ struct ControlExchange {
         return since + (output.isEmpty ? limits.silenceSeconds : limits.stallSeconds)
     }
 
-    /// Takes the passing of time.
+    /// Notes that time has passed.
     mutating func passed(at time: Double) -> Action {
         if time < deadline { return .wait }
         if isReading {

@@ -1,10 +1,11 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
-/// The lines of the control channel: one JSON object each, with the version of what is spoken.
-enum ControlLine {
+/// The lines of the control channel: one JSON object each, with the version of the protocol.
+package enum ControlLine {
     static let version: Int64 = 1
     /// The longest line, in bytes.
-    static let maximumBytes = 1 << 20
+    package static let maximumBytes = 1 << 20
     private static let maximumDepth = 16
 
     /// Calls `body` with a line's object, which is valid until it returns.
@@ -24,9 +25,9 @@ enum ControlLine {
     /// Calls `body` with the object of a text, which is valid until it returns.
     ///
     /// - Throws: ``ControlError``, and what `body` throws.
-    static func withObject<Result>(_ text: [UInt8], _ body: (JSONValue) throws -> Result) throws -> Result {
+    package static func withObject<Result>(_ text: [UInt8], _ body: (JSONValue) throws -> Result) throws -> Result {
         do {
-            let parser = try JSONParser(depthLimit: maximumDepth, maximumBytes: maximumBytes)
+            let parser = JSONParser(depthLimit: maximumDepth, maximumBytes: maximumBytes)
             return try text.withUnsafeBytes { bytes in
                 try parser.withValue(of: bytes) { root in
                     guard root.kind == .object else { throw ControlError.malformed("it is no JSON object") }
@@ -56,20 +57,20 @@ struct ControlArguments {
         for (name, value) in object.members { members[String(decoding: name, as: UTF8.self)] = value }
     }
 
-    /// Takes an argument, or nil where it is not given.
+    /// Removes and returns an argument, or nil where it is not given.
     mutating func take<Value>(_ name: String, _ read: (JSONValue) -> Value?) throws(ControlError) -> Value? {
         guard let json = members.removeValue(forKey: name) else { return nil }
         guard let value = read(json) else { throw .malformed("the argument '\(name)' has a wrong type") }
         return value
     }
 
-    /// Takes an argument that has to be there.
+    /// Removes and returns an argument that has to be there.
     mutating func need<Value>(_ name: String, _ read: (JSONValue) -> Value?) throws(ControlError) -> Value {
         guard let value = try take(name, read) else { throw .malformed("the argument '\(name)' is missing") }
         return value
     }
 
-    /// Refuses what was not taken.
+    /// Refuses arguments that were not taken.
     func end() throws(ControlError) {
         guard let name = members.keys.min() else { return }
         throw ControlError(

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 /// A person's request to a store's writer: the worker that runs, or a command's own process.
 package enum ControlRequest: Sendable {
@@ -8,6 +9,8 @@ package enum ControlRequest: Sendable {
     case dropDeadLetters(DeadLetterSelection)
     /// Removes old history.
     case purgeHistory(HistoryPurge)
+    /// Lets purges by age go on that a gap between two commits holds.
+    case confirmPurges
     /// Sets a cursor of the history to a token.
     case putCursor(String, token: Int64)
     /// Forgets a cursor of the history.
@@ -27,6 +30,7 @@ package enum ControlRequest: Sendable {
         case .retryDeadLetters: "dead-letters.retry"
         case .dropDeadLetters: "dead-letters.drop"
         case .purgeHistory: "history.purge"
+        case .confirmPurges: "history.confirm"
         case .putCursor: "cursors.put"
         case .removeCursor: "cursors.remove"
         case .dropConflicts: "conflicts.drop"
@@ -38,8 +42,8 @@ package enum ControlRequest: Sendable {
 
     /// The names of all requests.
     package static let names = [
-        "dead-letters.retry", "dead-letters.drop", "dead-letters.export", "history.purge", "cursors.put",
-        "cursors.remove", "conflicts.drop", "verify", "backup",
+        "dead-letters.retry", "dead-letters.drop", "dead-letters.export", "history.purge", "history.confirm",
+        "cursors.put", "cursors.remove", "conflicts.drop", "verify", "backup",
     ]
 
     /// Whether the outcome depends on topics, routes, limits and model.
@@ -56,7 +60,7 @@ package enum ControlRequest: Sendable {
     }
 
     /// Whether the answer is lines, which no audit keeps: a repetition reads them again.
-    var givesLines: Bool {
+    package var givesLines: Bool {
         if case .exportDeadLetters = self { true } else { false }
     }
 
@@ -65,7 +69,7 @@ package enum ControlRequest: Sendable {
         switch self {
         case .retryDeadLetters(let selection), .dropDeadLetters(let selection), .exportDeadLetters(let selection):
             selection.json
-        case .verify: "{}"
+        case .verify, .confirmPurges: "{}"
         case .backUp(let verifies): JSONObject(["verify": verifies]).json
         case .purgeHistory(let purge): purge.json
         case .putCursor(let name, let token): JSONObject(["name": name, "token": token]).json
@@ -77,12 +81,13 @@ package enum ControlRequest: Sendable {
     /// Reads a request.
     ///
     /// - Throws: ``ControlError`` where the request or an argument is not known, or has a wrong type.
-    init(name: String, arguments json: JSONValue?) throws(ControlError) {
+    package init(name: String, arguments json: JSONValue?) throws(ControlError) {
         var arguments = try ControlArguments(json)
         switch name {
         case "dead-letters.retry": self = .retryDeadLetters(try DeadLetterSelection(&arguments))
         case "dead-letters.drop": self = .dropDeadLetters(try DeadLetterSelection(&arguments))
         case "history.purge": self = .purgeHistory(try HistoryPurge(&arguments))
+        case "history.confirm": self = .confirmPurges
         case "cursors.put":
             let name = try arguments.need("name") { $0.string }
             self = .putCursor(name, token: try arguments.need("token") { $0.int64 })
@@ -151,8 +156,8 @@ extension HistoryPurge {
     }
 }
 
-/// A request with what the worker compares before it does anything.
-struct ControlEnvelope: Sendable {
+/// A request, with the facts that the worker compares before it does anything.
+package struct ControlEnvelope: Sendable {
     /// The identity of the store that is meant.
     let store: String
     /// The mark of the asking process's settings and model.

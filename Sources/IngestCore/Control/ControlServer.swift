@@ -1,10 +1,11 @@
 import Foundation
+import GraphModel
 import Logging
 import Synchronization
 
 /// Listens on a socket beside the store, takes requests to the desk, and writes their answers. Its one thread never
 /// waits for a client, nor for the worker.
-final class ControlServer: @unchecked Sendable {
+package final class ControlServer: @unchecked Sendable {
     private struct Client {
         let socket: ControlSocket
         var exchange: ControlExchange
@@ -28,17 +29,17 @@ final class ControlServer: @unchecked Sendable {
     private let isClosed = Atomic<Bool>(false)
     // The thread of ``run()`` only.
     private var clients: [Client] = []
-    private let now = HealthMonitor.monotonicSeconds
+    private let now = MonotonicClock.seconds
 
     /// Listens; nobody is answered before ``run()``.
     ///
     /// - Parameters:
-    ///   - path: where; see ``ControlSocket/path(ofStore:)``. The caller has the store's lease.
+    ///   - path: where; see `WorkerConfiguration.controlPath`. The caller has the store's lease.
     ///   - desk: where requests go.
     ///   - logger: reports refusals.
     ///   - limits: how many clients there may be, and how long each may take.
     /// - Throws: ``ControlError``.
-    init(
+    package init(
         path: String, desk: ControlDesk, logger: Logger, limits: ControlLimits = ControlLimits()
     ) throws(ControlError) {
         self.path = path
@@ -54,20 +55,20 @@ final class ControlServer: @unchecked Sendable {
     }
 
     /// Stops listening, and takes the socket away unless another one stands there. Called once ``run()`` has ended.
-    func close() {
+    package func close() {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         if Self.identity(path) == identity { unlink(path) }
         listener.close()
     }
 
     /// Asks ``run()`` to end when the answers that are under way are taken.
-    func requestStop() {
+    package func requestStop() {
         stopRequested.store(true, ordering: .releasing)
         wake()
     }
 
     /// Serves until it is asked to stop. Blocks its thread.
-    func run() {
+    package func run() {
         var end: Double?
         while true {
             let isStopping = stopRequested.load(ordering: .acquiring)

@@ -1,7 +1,8 @@
 import Foundation
-import ObjectGraph
+import GraphCore
+import SQLiteStorage
 
-/// Who is at the other end of a socket, by the kernel's word.
+/// The process at the other end of a socket, as the kernel names it.
 struct ControlPeer: Sendable, Equatable {
     let process: Int32
     let user: UInt32
@@ -29,13 +30,9 @@ struct ControlSocket: Sendable {
     let descriptor: Int32
 
     /// The suffix of the socket's path behind the store's.
-    private static let suffix = ".control"
     /// The longest path in an address, in bytes: one is for the zero at its end.
     private static let maximumPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     private static let backlog: Int32 = 64
-
-    /// Where the writer of a store listens: beside the file, to which symbolic links are followed as for the store.
-    static func path(ofStore path: String) -> String { StoreSwap(path: path).path + suffix }
 
     // MARK: Making
 
@@ -52,7 +49,7 @@ struct ControlSocket: Sendable {
         let draft = path + ".new"
         if lstat(draft, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { unlink(draft) }
         do throws(ControlError) {
-            // The mode of what has no name yet is the mode that it gets, whatever the umask would allow.
+            // The mode is set before the socket has a name, so that the umask has no effect on it.
             guard fchmod(socket.descriptor, 0o600) == 0 else { throw failure("set the mode of", path) }
             guard try withAddress(draft, { bind(socket.descriptor, $0, $1) }) == 0 else { throw failure("make", draft) }
             guard Glibc.listen(socket.descriptor, backlog) == 0, rename(draft, path) == 0 else {
@@ -87,7 +84,8 @@ struct ControlSocket: Sendable {
         case ENOENT, ECONNREFUSED, ENOTDIR: return nil
         case EACCES, EPERM:
             throw ControlError(
-                .forbidden, "The worker's socket at \(path) is another user's",
+                .forbidden,
+                "This user may not ask at the worker's socket \(path): \(String(cString: strerror(reason)))",
                 remedy: "Run the command as the worker's user, or as root")
         case EAGAIN:
             throw ControlError(.silent, "The worker does not answer at \(path)", remedy: "See whether it still works")
@@ -153,7 +151,7 @@ struct ControlSocket: Sendable {
         return ControlSocket(descriptor: client)
     }
 
-    /// Who is at the other end; nil where the kernel does not say.
+    /// The process at the other end; nil where the kernel does not tell.
     var peer: ControlPeer? {
         // struct ucred, which the C library's module does not have: process, user, group.
         var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
@@ -165,7 +163,7 @@ struct ControlSocket: Sendable {
         return ControlPeer(process: credentials.process, user: credentials.user)
     }
 
-    /// Reads what has come.
+    /// Reads the bytes that have come.
     func read() -> Input {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         var count = recv(descriptor, &buffer, buffer.count, 0)
@@ -174,7 +172,7 @@ struct ControlSocket: Sendable {
         return count < 0 && errno == EAGAIN ? .nothing : .end
     }
 
-    /// Writes what the other end takes, and returns the number of bytes; nil where it is gone.
+    /// Writes as many bytes as the other end takes, and returns their number; nil where the other end is gone.
     func write(_ bytes: [UInt8]) -> Int? {
         let count = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }

@@ -4,7 +4,7 @@ import Synchronization
 /// A request that waits for the worker or that the worker carries out, with the answers for its client.
 ///
 /// The worker's threads add answers; the thread of the client takes them.
-final class ControlTicket: Sendable {
+package final class ControlTicket: Sendable {
     private struct State {
         var answers: [ControlAnswer] = []
         var waitingBytes = 0
@@ -13,7 +13,7 @@ final class ControlTicket: Sendable {
     }
 
     let envelope: ControlEnvelope
-    /// Who asks, for the log and the audit.
+    /// The name of the client, for the log and the audit.
     let actor: String
     private let state = Mutex(State())
     private let onAnswer: @Sendable () -> Void
@@ -21,7 +21,7 @@ final class ControlTicket: Sendable {
     /// The bytes that may wait for the client before the worker goes on with something else.
     static let maximumWaitingBytes = 256 << 10
 
-    init(_ envelope: ControlEnvelope, from actor: String, onAnswer: @escaping @Sendable () -> Void) {
+    package init(_ envelope: ControlEnvelope, from actor: String, onAnswer: @escaping @Sendable () -> Void) {
         self.envelope = envelope
         self.actor = actor
         self.onAnswer = onAnswer
@@ -52,16 +52,16 @@ final class ControlTicket: Sendable {
         tell(.note(line))
     }
 
-    /// Takes the answers since the last call, and whether nothing follows.
-    func takeAnswers() -> (answers: [ControlAnswer], isLast: Bool) {
+    /// Removes and returns the answers since the last call, and tells whether nothing follows.
+    package func takeAnswers() -> (answers: [ControlAnswer], isLast: Bool) {
         state.withLock { state in
             defer { (state.answers, state.waitingBytes) = ([], 0) }
             return (state.answers, state.isFinished)
         }
     }
 
-    /// Takes that the client is gone.
-    func abandon() { state.withLock { ($0.isAbandoned, $0.answers, $0.waitingBytes) = (true, [], 0) } }
+    /// Notes that the client is gone, and drops its answers.
+    package func abandon() { state.withLock { ($0.isAbandoned, $0.answers, $0.waitingBytes) = (true, [], 0) } }
 
     /// Whether nobody listens any more.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }

@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// A request on its way through a store's writer, one step at a time. The writer commits each step with the request's
 /// audit entry. A step is small enough to stand between two chunks of a running worker, and stays when no other follows.
@@ -81,6 +81,7 @@ package final class ControlWork {
             purged.add(try writer.purgeHistory(purge))
             progress = .purged(purged)
             return purged.isFinished ? progress : nil
+        case .confirmPurges: return .purgesConfirmed(try writer.confirmPurges())
         case .putCursor(let name, let token):
             try put(name, token)
             return .cursorPut
@@ -157,7 +158,7 @@ struct LetterBatches {
     /// Whether no batch follows.
     var isEmpty: Bool { letters.isEmpty }
 
-    /// Takes the next batch, or nil at the end.
+    /// Returns the next batch, or nil at the end.
     mutating func next() -> [Int64]? {
         var ids: [Int64] = []
         var bytes = 0

@@ -1,5 +1,6 @@
 import Foundation
-import ObjectGraph
+import GraphCore
+import SQLiteStorage
 
 /// A request that only reads the store, on a thread of its own.
 ///
@@ -33,7 +34,8 @@ struct ReadingWork: Sendable {
         case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies, onStep))
         case .exportDeadLetters(let selection):
             return .exported(try reading { try export(selection, from: $0, give) })
-        case .retryDeadLetters, .dropDeadLetters, .purgeHistory, .putCursor, .removeCursor, .dropConflicts:
+        case .retryDeadLetters, .dropDeadLetters, .purgeHistory, .confirmPurges, .putCursor, .removeCursor,
+            .dropConflicts:
             throw ControlError(
                 .unknown, "The request '\(request.name)' needs the store's writer", remedy: "Send it to the worker")
         }
@@ -61,8 +63,7 @@ struct ReadingWork: Sendable {
 
     private func backUp(verifies: Bool, _ onStep: @escaping (StoreStep) -> Void) throws -> BackupSummary {
         guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try DurableFile.makeFolder(folder)
         let name = configuration.isStoreInFile ? URL(filePath: configuration.store.path).deletingPathExtension() : nil
         let prefix = "\(name?.lastPathComponent ?? "store")-"
         StoreBackup.removeLeftovers(in: folder, prefix: prefix)

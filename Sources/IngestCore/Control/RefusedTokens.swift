@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// Folds administrative requests without the operator's token into few audit entries, however many there are.
 ///
@@ -14,7 +14,7 @@ struct RefusedTokens {
     private var firstTime: Int64 = 0
     private var nextEntry = -Double.infinity
 
-    /// Takes a refusal.
+    /// Notes a request that was refused for its token.
     ///
     /// - Parameters:
     ///   - address: the client's.
@@ -28,7 +28,7 @@ struct RefusedTokens {
     /// Whether an entry is due.
     func isDue(at now: Double) -> Bool { total > 0 && now >= nextEntry }
 
-    /// Takes the entry that is due, or nil.
+    /// Removes and returns the audit entry that is due, or nil.
     mutating func take(at now: Double) -> AuditEntry? {
         guard isDue(at: now) else { return nil }
         let addresses = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import RecordDecoding
 
 /// The audit entry of a request: it is saved with each step of the request, in the commit of the step.
 ///
@@ -77,7 +78,7 @@ private struct Trail {
     private static let (maximumDepth, maximumBytes) = (16, 64 << 20)
 
     init(_ json: String, of request: ControlRequest) throws {
-        let parser = try JSONParser(depthLimit: Self.maximumDepth, maximumBytes: Self.maximumBytes)
+        let parser = JSONParser(depthLimit: Self.maximumDepth, maximumBytes: Self.maximumBytes)
         self = try Array(json.utf8).withUnsafeBytes { bytes in
             try parser.withValue(of: bytes) { try Trail($0, of: request) }
         }

@@ -1,5 +1,5 @@
 import Foundation
-import ObjectGraph
+import GraphCore
 
 /// Has a request to a store's writer carried out. The running worker does it, over its socket; where nobody writes the
 /// store, this process does. The outcome is the same.
@@ -15,7 +15,7 @@ package struct StoreRequests {
     /// Called once where the store's writer comes or goes, and is waited for.
     package var onWait: () -> Void = {}
 
-    /// Who carries a request out.
+    /// The process that carries a request out.
     package enum Way: Sendable {
         /// The worker that runs, which listens at this socket.
         case worker(socket: String)
@@ -45,7 +45,7 @@ package struct StoreRequests {
     ///     seconds.
     /// - Throws: ``ControlError`` and `StoreError`; what was committed before a fault stays.
     package func carryOut(_ request: ControlRequest, patienceSeconds: Double = 8) throws -> ControlResult {
-        let end = HealthMonitor.monotonicSeconds() + patienceSeconds
+        let end = MonotonicClock.seconds() + patienceSeconds
         var hasWaited = false
         while true {
             do {
@@ -58,7 +58,7 @@ package struct StoreRequests {
                 onWay(way)
                 return result
             } catch  where Self.isPassing(error) {
-                if HealthMonitor.monotonicSeconds() > end { throw explained(error) }
+                if MonotonicClock.seconds() > end { throw explained(error) }
                 if !hasWaited { onWait() }
                 hasWaited = true
                 Thread.sleep(forTimeInterval: 0.2)

@@ -1,5 +1,6 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
+import RecordDecoding
 
 /// A dead letter as a line of JSON, which `replay` reads again as the record that it was.
 package enum DeadLetterLine {
@@ -16,7 +17,7 @@ package enum DeadLetterLine {
     }
 
     /// A letter's place, its reason, and the size of its record.
-    static func description(_ letter: DeadLetter) -> JSONObject {
+    package static func description(_ letter: DeadLetter) -> JSONObject {
         JSONObject([
             "id": letter.id, "topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
             "line": letter.line, "time": Timestamp.text(letter.time), "stage": letter.stage, "code": letter.code,
@@ -64,7 +65,7 @@ package enum DeadLetterLine {
             timestampMilliseconds: root.member("timestampMilliseconds")?.int64)
     }
 
-    /// The greatest size that a line may state; the sum of those of all records is a number of 64 bits.
+    /// The greatest size that a line may state, so that the sizes of all records add up to a number of 64 bits.
     private static let maximumValueBytes: Int64 = 1 << 40
 
     /// Returns the place that a line of this form, or of kcat's, states; nil where it is none. Behind the offset there is

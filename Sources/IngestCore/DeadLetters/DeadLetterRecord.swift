@@ -1,9 +1,9 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// Makes the record that a dead-letter topic gets: the original key, value and headers, and where and why it failed.
 ///
-/// The headers that begin with `__connect.errors.` are those of Kafka Connect's sinks, so that tools for its
+/// The headers that begin with `__connect.errors.` are the same as Kafka Connect's sinks write, so that tools for its
 /// dead-letter queues read them. Source: org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter and Stage.
 struct DeadLetterRecord: Sendable {
     /// The topic that gets the records.
@@ -39,6 +39,13 @@ struct DeadLetterRecord: Sendable {
         }
         return ProducerRecord(
             topic: topic, key: key, value: value, headers: headers, timestampMilliseconds: letter.time / 1000)
+    }
+
+    /// The number of the letter that a record of the topic carries; nil where it is none of this store.
+    func id(_ record: ConsumedRecord) -> Int64? {
+        guard let text = record.headers.last(where: { $0.name == Self.own + "id" })?.value else { return nil }
+        let parts = String(decoding: text, as: UTF8.self).split(separator: ":")
+        return parts.count == 2 && parts[0] == storeIdentity ? Int64(parts[1]) : nil
     }
 
     private func context(_ letter: DeadLetter) -> [RecordHeader] {

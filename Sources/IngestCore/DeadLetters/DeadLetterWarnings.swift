@@ -18,7 +18,7 @@ struct DeadLetterWarnings: Sendable {
     private var counts: [String: Int] = [:]
     private var countedSince = 0.0
 
-    /// Takes a dead letter, and tells whether it gets a warning of its own.
+    /// Notes a dead letter, and tells whether it gets a warning of its own.
     ///
     /// - Parameter time: a monotonic clock in seconds.
     mutating func note(_ code: String, topic: String, partition: Int32, at time: Double) -> Bool {

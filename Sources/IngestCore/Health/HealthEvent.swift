@@ -24,6 +24,8 @@ package enum HealthEvent: Sendable, Equatable {
     case groupLost(reason: String)
     /// The group takes the partitions back, and has not said what comes next.
     case groupWaiting(reason: String)
+    /// Another member of the group reads partitions that the store has read; nil where none does.
+    case partitionsElsewhere(reason: String?)
     /// A broker answers.
     case brokerReachable
     /// No broker answers.
@@ -48,11 +50,15 @@ package enum HealthEvent: Sendable, Equatable {
     case deadLettersFull(reason: String)
     /// Fewer dead letters wait for their topic than the limit.
     case deadLettersHaveRoom
+    /// A topic that the worker writes lost records; they are sent again.
+    case outputLost(topic: String, reason: String)
+    /// The lost records of a topic were sent again.
+    case outputSentAgain(topic: String)
     /// A bad record, or a permanent error, ends the worker.
     case halted(reason: String)
     /// A partition is no longer consumed, though it is assigned; number -1 stands for the whole topic.
     case partitionHalted(TopicPartition, reason: String)
-    /// A partition is not consumed until the broker says what it has of it.
+    /// A partition is not consumed until the broker tells the range of offsets that it has.
     case partitionWaiting(TopicPartition, reason: String)
     /// The broker has more of a partition than was read, and nothing comes.
     case partitionSilent(TopicPartition, reason: String)
@@ -62,6 +68,6 @@ package enum HealthEvent: Sendable, Equatable {
     case partitionReleased(TopicPartition)
     /// The work on the store that the worker waits for is at a step.
     case working(ProgressMeter.Step)
-    /// The worker finishes what it has, and stops.
+    /// The worker finishes its open work, and stops.
     case draining
 }

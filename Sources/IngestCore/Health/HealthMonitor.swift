@@ -1,3 +1,4 @@
+import GraphModel
 import Synchronization
 
 /// Shares a ``HealthState`` between the parts of the worker; safe from any thread.
@@ -5,6 +6,7 @@ package final class HealthMonitor: Sendable {
     private let state: Mutex<HealthState>
     private let now: @Sendable () -> Double
     private let redactor: SecretRedactor
+    private let storeFault = Mutex<(@Sendable () -> String?)?>(nil)
 
     /// Creates a monitor.
     ///
@@ -14,7 +16,7 @@ package final class HealthMonitor: Sendable {
     ///   - now: The clock: monotonic seconds from any origin.
     package init(
         rules: HealthRules = HealthRules(), secretValues: [String] = [],
-        now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
+        now: @escaping @Sendable () -> Double = MonotonicClock.seconds
     ) {
         redactor = SecretRedactor(secretValues)
         self.now = now
@@ -27,6 +29,11 @@ package final class HealthMonitor: Sendable {
         state.withLock { $0.apply(event, at: time) }
     }
 
+    /// Lets each answer about the readiness look at the store itself: the worker may be busy, and notice later.
+    ///
+    /// - Parameter fault: returns the store's fault, or nil for a sound store.
+    package func watchStore(_ fault: @escaping @Sendable () -> String?) { storeFault.withLock { $0 = fault } }
+
     /// Says whether the loop goes round.
     package func liveness() -> [HealthCheck] {
         let time = now()
@@ -36,7 +43,9 @@ package final class HealthMonitor: Sendable {
     /// Says whether the worker does its work now.
     package func readiness() -> [HealthCheck] {
         let time = now()
+        let fault = storeFault.withLock(\.self)?()
         return state.withLock { $0.readiness(at: time) }.map { check in
+            if check.name == "store", check.isOK, let fault { return HealthCheck(check.name, failure: fault) }
             guard let reason = check.reason else { return check }
             return HealthCheck(check.name, failure: redactor.redacted(reason))
         }
@@ -50,10 +59,11 @@ package final class HealthMonitor: Sendable {
 
     /// Shows each check of readiness as a gauge, `ingest_check_failed`.
     package func register(in registry: MetricsRegistry) {
-        registry.computed("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {
-            [self] in
-            readiness().map { ($0.name, $0.isOK ? 0 : 1) }
-        }
+        registry.add(
+            ComputedMetric("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {
+                [self] in
+                readiness().map { ($0.name, $0.isOK ? 0 : 1) }
+            })
     }
 
     /// Lists the partitions that are not read, with their reasons.
@@ -62,15 +72,5 @@ package final class HealthMonitor: Sendable {
         var faults = state.withLock { $0.partitionFaults(at: time) }
         for index in faults.indices { faults[index].reason = redactor.redacted(faults[index].reason) }
         return faults
-    }
-
-    private static let origin = SuspendingClock.now
-
-    /// Reads a clock that neither jumps nor runs while the machine sleeps.
-    package static let monotonicSeconds: @Sendable () -> Double = {
-        // The origin is made at the first use: read it before the clock, or the first time would be negative.
-        let start = origin
-        let (seconds, attoseconds) = (SuspendingClock.now - start).components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

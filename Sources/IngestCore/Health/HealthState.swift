@@ -10,7 +10,7 @@ package struct HealthCheck: Sendable, Equatable {
     package let reason: String?
 
     /// The check without its reason, for those who need not know it.
-    var withoutReason: HealthCheck { isOK ? self : HealthCheck(name, failure: "the reason is withheld") }
+    package var withoutReason: HealthCheck { isOK ? self : HealthCheck(name, failure: "the reason is withheld") }
 
     /// Creates a check: one with a reason has failed.
     package init(_ name: String, failure reason: String? = nil) {
@@ -20,7 +20,7 @@ package struct HealthCheck: Sendable, Equatable {
     }
 }
 
-/// Says what the health of a worker depends on.
+/// Lists the conditions on which the health of a worker depends.
 package struct HealthRules: Sendable, Equatable {
     /// The seconds after which the broker gives a silent member's place away.
     package var sessionTimeoutSeconds = 45
@@ -81,9 +81,11 @@ package struct HealthState: Sendable {
     private var outbox = Condition.ok
     private var deadLetters = Condition.ok
     private var deadLetterOutbox = Condition.ok
+    private var lostOutput: [String: (reason: String, shownUntil: Double?)] = [:]
     private var work: ProgressMeter
     private var undecoded: [TopicPartition: String] = [:]
     private var storeProblems: String?
+    private var elsewhere: String?
     private var haltReason: String?
     private var halted: [TopicPartition: String] = [:]
     private var waiting: [TopicPartition: (reason: String, since: Double)] = [:]
@@ -97,6 +99,8 @@ package struct HealthState: Sendable {
     /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
     /// a delivery, or for a partition's position.
     private static let waitingSeconds = 4.0
+    /// The seconds for which a loss is shown once its records were sent again: somebody has to see it.
+    private static let lossSeconds = 60.0
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
 
     /// Creates the state of a worker that has not started.
@@ -108,13 +112,11 @@ package struct HealthState: Sendable {
         work.update(ProgressMeter.Step("beginning"), at: time)
     }
 
-    /// Takes an event.
+    /// Notes an event in the state of health.
     package mutating func apply(_ event: HealthEvent, at time: Double) {
         switch event {
         case .starting(let step): startingStep = step
-        case .started:
-            startingStep = nil
-            (startedAt, lastHeartbeat) = (time, time)
+        case .started: (startingStep, startedAt, lastHeartbeat) = (nil, time, time)
         case .heartbeat: lastHeartbeat = max(lastHeartbeat, time)
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
@@ -124,6 +126,7 @@ package struct HealthState: Sendable {
         case .groupJoined: group = .ok
         case .groupWaiting(let reason): group.wait(reason, since: time)
         case .groupLost(let reason): group = .failed(reason)
+        case .partitionsElsewhere(let reason): elsewhere = reason
         case .brokerReachable: broker = .ok
         case .brokerUnreachable(let reason): broker = .failed(reason)
         case .publisherOK: publisher = .ok
@@ -136,18 +139,15 @@ package struct HealthState: Sendable {
         case .deadLettersFailing(let reason): deadLetters = .failed(reason)
         case .deadLettersFull(let reason): deadLetterOutbox = .failed(reason)
         case .deadLettersHaveRoom: deadLetterOutbox = .ok
+        case .outputLost(let topic, let reason): lostOutput[topic] = (reason, nil)
+        case .outputSentAgain(let topic): lostOutput[topic]?.shownUntil = time + Self.lossSeconds
         case .halted(let reason): haltReason = reason
-        case .partitionHalted(let partition, let reason):
-            halted[partition] = reason
-            waiting[partition] = nil
+        case .partitionHalted(let partition, let reason): (halted[partition], waiting[partition]) = (reason, nil)
         case .partitionWaiting(let partition, let reason):
-            let since = waiting[partition]?.since ?? time
-            waiting[partition] = (reason, since)
+            waiting[partition] = (reason, since: waiting[partition]?.since ?? time)
         case .partitionSilent(let partition, let reason): silent[partition] = reason
         case .partitionHeard(let partition): silent[partition] = nil
-        case .partitionReleased(let partition):
-            halted[partition] = nil
-            waiting[partition] = nil
+        case .partitionReleased(let partition): (halted[partition], waiting[partition]) = (nil, nil)
         case .working(let step): work.update(step, at: time)
         case .draining: isDraining = true
         }
@@ -162,40 +162,58 @@ package struct HealthState: Sendable {
 
     /// Says whether the worker does its work now.
     package func readiness(at time: Double) -> [HealthCheck] {
-        func failure(_ condition: Condition) -> String? {
-            condition.failure(at: time, afterSeconds: Self.waitingSeconds)
-        }
         let work = work(at: time).map { HealthCheck($0.kind.check, failure: $0.phrase) }
         // Nothing else is open yet. Only a worker that rebuilds has more to say.
         if let work, rules.work != .rebuild { return [work] }
         var checks = [
             HealthCheck("startup", failure: startingStep),
-            HealthCheck("store", failure: failure(store)),
+            HealthCheck("store", failure: failure(of: store, at: time)),
             HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: Self.staleAfterSeconds)),
         ]
-        if rules.needsBroker {
-            checks.append(HealthCheck("broker", failure: failure(broker)))
-            checks.append(
-                HealthCheck(
-                    rules.choosesPartitions ? "assignment" : "group",
-                    failure: longJoinReason(at: time) ?? failure(group)))
-            checks.append(HealthCheck("partitions", failure: Self.reason(of: Self.faults(unread(at: time)))))
-        }
+        checks += checksOfInput(at: time)
         if let work { checks.append(work) }
-        if rules.needsPublisher {
-            checks.append(HealthCheck("publisher", failure: failure(publisher)))
-            checks.append(HealthCheck("outbox", failure: failure(outbox)))
-        }
-        if rules.needsDeadLetters {
-            checks.append(HealthCheck("deadLetters", failure: failure(deadLetters)))
-            checks.append(HealthCheck("deadLetterOutbox", failure: failure(deadLetterOutbox)))
-        }
+        checks += checksOfOutput(at: time)
         if let storeProblems { checks.append(HealthCheck("verification", failure: storeProblems)) }
         if let reason = Self.reason(of: Self.faults(undecoded.mapValues { (.waiting, $0) })) {
             checks.append(HealthCheck("decoding", failure: reason))
         }
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
+        return checks
+    }
+
+    private func failure(of condition: Condition, at time: Double) -> String? {
+        condition.failure(at: time, afterSeconds: Self.waitingSeconds)
+    }
+
+    private func checksOfInput(at time: Double) -> [HealthCheck] {
+        var checks: [HealthCheck] = []
+        if rules.needsBroker {
+            checks.append(HealthCheck("broker", failure: failure(of: broker, at: time)))
+            checks.append(
+                HealthCheck(
+                    rules.choosesPartitions ? "assignment" : "group",
+                    failure: longJoinReason(at: time) ?? failure(of: group, at: time)))
+            checks.append(HealthCheck("partitions", failure: Self.reason(of: Self.faults(unread(at: time)))))
+        }
+        if let elsewhere { checks.append(HealthCheck("members", failure: elsewhere)) }
+        return checks
+    }
+
+    private func checksOfOutput(at time: Double) -> [HealthCheck] {
+        var checks: [HealthCheck] = []
+        if rules.needsPublisher {
+            checks.append(HealthCheck("publisher", failure: failure(of: publisher, at: time)))
+            checks.append(HealthCheck("outbox", failure: failure(of: outbox, at: time)))
+        }
+        if rules.needsDeadLetters {
+            checks.append(HealthCheck("deadLetters", failure: failure(of: deadLetters, at: time)))
+            checks.append(HealthCheck("deadLetterOutbox", failure: failure(of: deadLetterOutbox, at: time)))
+        }
+        let losses = lostOutput.sorted { $0.key < $1.key }.filter { $0.value.shownUntil.map { time < $0 } ?? true }
+        if !losses.isEmpty {
+            checks.append(HealthCheck("output", failure: losses.map { $0.value.reason }.joined(separator: "; ")))
+        }
         return checks
     }
 
@@ -250,7 +268,7 @@ package struct HealthState: Sendable {
         package var reason: String
 
         /// Whether a partition is at fault, or its whole topic.
-        func concerns(_ other: TopicPartition) -> Bool {
+        package func concerns(_ other: TopicPartition) -> Bool {
             partition == other || partition.partition < 0 && partition.topic == other.topic
         }
 
@@ -263,7 +281,7 @@ package struct HealthState: Sendable {
         return Self.faults(unread(at: time).merging(waiting) { $0.0 == .stalled ? $1 : $0 })
     }
 
-    /// The partitions that the check of partitions names: a check of its own names those that wait for a decoder.
+    /// The partitions that the check of partitions names. Another check names the partitions that wait for a decoder.
     private func unread(at time: Double) -> [TopicPartition: (PartitionFault.State, String)] {
         let overdue = waiting.filter { time - $0.value.since > Self.waitingSeconds }
         return halted.mapValues { (PartitionFault.State.halted, $0) }

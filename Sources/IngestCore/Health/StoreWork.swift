@@ -1,9 +1,9 @@
-import ObjectGraph
+import GraphCore
 
 /// A long work on the store that a worker or a command has to end first.
-package struct StoreWork: Sendable, Equatable {
+package struct StoreWork: Decodable, Sendable, Equatable {
     /// The kinds of work; the raw values are stable.
-    package enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Decodable, Sendable, CaseIterable {
         /// The store becomes one of another model.
         case migration
         /// A new store is built from the topics, to take the old one's place.
@@ -12,7 +12,7 @@ package struct StoreWork: Sendable, Equatable {
         case verification
 
         /// The kind whose check of readiness has a name, or nil.
-        init?(check: String) {
+        package init?(check: String) {
             guard let kind = Self.allCases.first(where: { $0.check == check }) else { return nil }
             self = kind
         }
@@ -21,13 +21,18 @@ package struct StoreWork: Sendable, Equatable {
         var check: String { self == .verification ? "startup" : rawValue }
 
         /// The work in words, as a sentence begins.
-        var title: String {
+        package var title: String {
             switch self {
             case .migration: "Migrating the store"
             case .rebuild: "Rebuilding the store"
             case .verification: "Verifying the store"
             }
         }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, share
+        case phrase = "step"
     }
 
     /// The kind of work.

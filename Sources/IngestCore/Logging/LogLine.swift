@@ -1,5 +1,5 @@
+import GraphCore
 import Logging
-import ObjectGraph
 
 /// Is a metadata value ready to be written.
 indirect enum LogValue {
@@ -86,7 +86,7 @@ struct LogLine {
 }
 
 /// Escapes text so that it neither breaks a line nor steers a terminal.
-enum LogEscape {
+package enum LogEscape {
     static func needsQuotes(_ text: String) -> Bool {
         text.isEmpty || text.utf8.contains { $0 <= 0x20 || $0 == 0x22 || $0 == 0x3D || $0 == 0x5C || $0 == 0x7F }
             || text.unicodeScalars.contains(where: mustEscape)
@@ -98,7 +98,7 @@ enum LogEscape {
         line += "\""
     }
 
-    static func append(_ text: String, to line: inout String, quotes: Bool) {
+    package static func append(_ text: String, to line: inout String, quotes: Bool) {
         for scalar in text.unicodeScalars {
             if mustEscape(scalar) || quotes && (scalar == "\"" || scalar == "\\") {
                 JSONText.appendEscape(scalar, to: &line)

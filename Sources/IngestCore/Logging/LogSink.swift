@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Takes log lines, one write a line; safe from any thread.
+/// Writes log lines, one write a line; safe from any thread.
 package final class LogSink: Sendable {
     private let output: Mutex<@Sendable ([UInt8]) -> Void>
     private let redactor: SecretRedactor

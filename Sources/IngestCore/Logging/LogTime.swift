@@ -1,5 +1,5 @@
 import Glibc
-import ObjectGraph
+import GraphCore
 
 /// Is a time of day in UTC, to the millisecond.
 package struct LogTime: Sendable, Equatable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 
 /// Replaces the values of secrets in texts.
 package struct SecretRedactor: Sendable {
@@ -19,7 +20,8 @@ package struct SecretRedactor: Sendable {
 }
 
 extension WorkerConfiguration {
-    /// The values that no log, answer or error may show: those of settings whose name says so, and those read from files.
+    /// The values that no log, answer or error may show: values of settings whose name says so, and values read from
+    /// files.
     package var secretValues: [String] {
         var values =
             kafka.properties.secretValues

@@ -1,3 +1,4 @@
+import KafkaClient
 import Logging
 import Synchronization
 
@@ -14,7 +15,7 @@ package struct StructuredLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     /// Gives metadata from the task's context.
     package var metadataProvider: Logger.MetadataProvider?
-    /// The lowest level that is written: the logger's own, or that of the process.
+    /// The lowest level that is written: the logger's own, or the process's.
     package var logLevel: Logger.Level {
         get { ownLevel ?? Self.processLevel.withLock { $0 } }
         set { ownLevel = newValue }
@@ -28,7 +29,7 @@ package struct StructuredLogHandler: LogHandler {
     /// - Parameters:
     ///   - sink: Where lines go.
     ///   - format: The form of a line.
-    ///   - level: The lowest level that is written; nil for that of the process.
+    ///   - level: The lowest level that is written; nil for the process's.
     ///   - now: The clock.
     package init(
         sink: LogSink, format: LogFormat, level: Logger.Level?, now: @escaping @Sendable () -> LogTime = LogTime.current

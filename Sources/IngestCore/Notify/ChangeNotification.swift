@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import KafkaClient
 
 /// A notification as it is sent.
 package struct ChangeNotification: Sendable, Equatable {
@@ -10,6 +11,15 @@ package struct ChangeNotification: Sendable, Equatable {
     package let value: String?
     /// The W3C trace context of the transaction's first record, or nil.
     package var trace: String?
+
+    /// The record that carries the notification; without a key it goes to partition 0.
+    func record(topic: String) -> ProducerRecord {
+        var headers = [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))]
+        if let trace { headers.append(RecordHeader(TraceParent.name, [UInt8](trace.utf8))) }
+        return ProducerRecord(
+            topic: topic, partition: key == nil ? 0 : nil, key: key.map { [UInt8]($0.utf8) },
+            value: value.map { [UInt8]($0.utf8) }, headers: headers)
+    }
 }
 
 /// Turns history transactions into notifications: CloudEvents in JSON.
@@ -44,9 +54,9 @@ package struct NotificationBuilder: Sendable {
         return notifications
     }
 
-    /// Calls `take` with a transaction's notifications one by one: those with values may be large together.
+    /// Calls `take` with a transaction's notifications one by one: notifications with values may be large together.
     ///
-    /// The parameters are those of ``notifications(for:firstPart:values:isWanted:)``.
+    /// For the parameters see ``notifications(for:firstPart:values:isWanted:)``.
     func build(
         _ transaction: HistoryTransaction, firstPart: Int = 1,
         values: (HistoryChange) throws -> String?, isWanted: (HistoryChange) -> Bool = { _ in true },

@@ -18,13 +18,13 @@ struct BacklogLimit: Sendable {
         self.resumesAt = resumesAt
     }
 
-    /// Takes a number of entries that were saved.
+    /// Notes the number of entries that were saved.
     mutating func added(_ count: Int) { counted(waiting + count) }
 
-    /// Takes a number of entries that were delivered.
+    /// Notes the number of entries that were delivered.
     mutating func delivered(_ count: Int) { counted(max(0, waiting - count)) }
 
-    /// Takes the number of entries that the store counts.
+    /// Notes the number of entries that the store counts.
     mutating func counted(_ count: Int) {
         waiting = count
         guard let maximum else { return }

@@ -1,13 +1,14 @@
-import ObjectGraph
+import GraphCore
 import Synchronization
 
-/// Delivers what the store holds behind a cursor, in its order, on a thread of its own.
+/// Delivers the store's entries behind a cursor, in their order, on a thread of its own.
 ///
 /// Entries are committed with the chunk that made them. The outbox delivers them afterwards, and the worker saves the
 /// cursor after the delivery. So a crash repeats entries and never skips one, and a sink that is away stops nothing
 /// before ``isFull`` says so.
-final class Outbox: Sendable {
+package final class Outbox: Sendable {
     private let delivery: any OutboxDelivery
+    private let clock: WorkerClock
     private let loop = OutboxLoop()
     private let state: Mutex<State>
 
@@ -20,8 +21,12 @@ final class Outbox: Sendable {
         /// How many entries were ever committed while this outbox looked on.
         var committed = 0
         var isFailing = false
+        var backoff = Backoff()
         /// Whether this worker delivers; of workers that share a store, one does.
         var isActive: Bool
+        /// Whether the cursor went back, and the store does not say so yet. A batch that is sent meanwhile would hide the loss
+        /// from the next worker.
+        var waitsForSave = false
         /// How often the outbox became active.
         var activations = 0
     }
@@ -30,8 +35,12 @@ final class Outbox: Sendable {
     ///
     /// - Parameter isActive: whether it delivers at once; else from ``activate()`` on.
     /// - Throws: `StoreError`.
-    init(_ delivery: any OutboxDelivery, cursor: Int64, limit: BacklogLimit, isActive: Bool = true) throws {
+    init(
+        _ delivery: any OutboxDelivery, cursor: Int64, limit: BacklogLimit, isActive: Bool = true,
+        clock: WorkerClock = .system
+    ) throws {
         self.delivery = delivery
+        self.clock = clock
         var limit = limit
         limit.counted(try delivery.waitingCount(after: cursor))
         state = Mutex(State(cursor: cursor, limit: limit, isActive: isActive))
@@ -39,20 +48,20 @@ final class Outbox: Sendable {
     }
 
     /// The cursor behind the last entry that was delivered.
-    var cursor: Int64 { state.withLock { $0.cursor } }
+    package var cursor: Int64 { state.withLock { $0.cursor } }
 
     /// Whether so many entries wait that reading has to wait too.
     var isFull: Bool { state.withLock { $0.limit.isFull } }
 
     /// The number of entries that wait.
-    var waiting: Int { state.withLock { $0.limit.waiting } }
+    package var waiting: Int { state.withLock { $0.limit.waiting } }
 
     /// Whether the last attempt to deliver failed.
-    var isFailing: Bool { state.withLock { $0.isFailing } }
+    package var isFailing: Bool { state.withLock { $0.isFailing } }
 
     // MARK: On the worker's thread
 
-    /// Takes a number of entries that were committed, and wakes the outbox.
+    /// Notes the number of entries that were committed, and wakes the outbox.
     func committed(_ count: Int) {
         if count > 0 {
             state.withLock { state in
@@ -71,7 +80,7 @@ final class Outbox: Sendable {
         let cursor = try delivery.storedCursor()
         let count = try delivery.waitingCount(after: cursor)
         state.withLock { state in
-            (state.cursor, state.unsaved, state.isActive) = (cursor, nil, true)
+            (state.cursor, state.unsaved, state.waitsForSave, state.isActive) = (cursor, nil, false, true)
             state.activations += 1
             state.limit.counted(count)
         }
@@ -105,9 +114,16 @@ final class Outbox: Sendable {
             state.withLock { $0.unsaved = $0.unsaved ?? cursor }
             throw error
         }
+        // A cursor that went back since is still to be saved.
+        let goesOn = state.withLock { state in
+            guard state.waitsForSave, state.unsaved == nil else { return false }
+            state.waitsForSave = false
+            return true
+        }
+        if goesOn { loop.wake() }
     }
 
-    /// Takes the cursor that is to be saved, or nil where it is saved.
+    /// Removes and returns the cursor to save, or nil where it is saved.
     func takeCursor() -> Int64? {
         state.withLock { state in
             defer { state.unsaved = nil }
@@ -119,18 +135,35 @@ final class Outbox: Sendable {
 
     /// Delivers until it is asked to stop. Blocks its thread.
     ///
-    /// - Throws: `StoreError` where the store's disk failed or it is damaged.
-    func run() throws {
-        try loop.run(
-            next: deliverNext,
-            succeeded: {
-                state.withLock { $0.isFailing = false }
-                delivery.report(.ok)
-            }, failed: failed)
+    /// - Throws: as ``step()``.
+    package func run() throws { try loop.run(clock, step: step) }
+
+    /// Delivers the next batch, and returns when the next step is due: at once, with news, or after a wait that grows with
+    /// each failure.
+    ///
+    /// - Throws: `StoreError` where the store's disk failed or it is damaged: that is not tried again.
+    package func step() throws -> NextStep {
+        do {
+            let count = try deliverNext()
+            state.withLock { state in
+                state.isFailing = false
+                state.backoff.succeeded()
+            }
+            delivery.report(.ok)
+            return count == 0 ? .withNews(by: clock.seconds() + Self.lookSeconds) : .at(clock.seconds())
+        } catch {
+            failed(error)
+            if let error = error as? StoreError, error.isDiskFailure { throw error }
+            let jitter = clock.jitter()
+            return .at(clock.seconds() + state.withLock { $0.backoff.failed(jitter: jitter) })
+        }
     }
 
-    /// Asks the loop to end after what it is doing.
-    func requestStop() {
+    /// How long an outbox without entries waits for news before it looks itself.
+    private static let lookSeconds = 0.5
+
+    /// Asks the loop to end after its present work.
+    package func requestStop() {
         delivery.prepareToStop()
         loop.requestStop()
     }
@@ -138,29 +171,37 @@ final class Outbox: Sendable {
     /// Delivers everything there is, for the end of a run.
     ///
     /// - Throws: what the store or the sink throws; the rest stays in the store.
-    func drain(untilSeconds deadline: Double) throws {
-        while HealthMonitor.monotonicSeconds() < deadline, try deliverNext() > 0 {}
+    package func drain(untilSeconds deadline: Double) throws {
+        while clock.seconds() < deadline, try deliverNext() > 0 {}
     }
 
     /// Delivers the next batch, and returns how many entries it had.
     func deliverNext() throws -> Int {
-        let (cursor, committed, activations, isActive) = state.withLock {
-            ($0.cursor, $0.committed, $0.activations, $0.isActive)
+        let (cursor, committed, activations, isActive, waitsForSave) = state.withLock {
+            ($0.cursor, $0.committed, $0.activations, $0.isActive, $0.waitsForSave)
         }
-        guard isActive else { return 0 }
+        guard isActive, !waitsForSave else { return 0 }
         guard let batch = try delivery.deliver(after: cursor) else {
             // Entries that were committed since the look are waiting.
             state.withLock { if $0.committed == committed { $0.limit.counted(0) } }
             reportWaiting()
             return 0
         }
+        // The report comes before the cursor can be saved: the marks that are saved with it depend on the report.
+        delivery.report(.reached(batch.cursor))
         state.withLock { state in
             // Another worker delivers by now, and repeats the batch.
             guard state.isActive, state.activations == activations else { return }
             (state.cursor, state.unsaved) = (batch.cursor, batch.cursor)
+            state.waitsForSave = batch.cursor < cursor
             state.limit.delivered(batch.count)
         }
-        delivery.report(.reached(batch.cursor))
+        // The cursor goes back where the topic lost entries. There is more to deliver then.
+        if batch.cursor < cursor {
+            let count = try delivery.waitingCount(after: batch.cursor)
+            state.withLock { $0.limit.counted(count) }
+            return max(1, batch.count)
+        }
         reportWaiting()
         return batch.count
     }

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import Synchronization
 
 /// Delivers the entries of an outbox: notifications of the history, or dead-letter records.
 protocol OutboxDelivery: Sendable {
@@ -28,6 +29,60 @@ protocol OutboxDelivery: Sendable {
 
     /// Reports to metrics, health and the log.
     func report(_ event: OutboxEvent)
+}
+
+/// A delivery of a store's entries to a sink.
+protocol SinkDelivery: OutboxDelivery {
+    var store: Store { get }
+    var sink: any RecordSink { get }
+    var epoch: ReachedEpoch { get }
+
+    /// Returns the cursor that the store has, or where a new one begins.
+    func storedCursor(_ context: ReadContext) throws -> Int64
+
+    /// Returns the last entry up to a cursor that the history still has. Others have the numbers behind it by now.
+    func shared(_ cursor: Int64, _ epochs: HistoryEpochs) -> Int64
+
+    /// Returns the number of the store's last entry.
+    func lastEntry(_ context: ReadContext) throws -> Int64
+
+    /// Puts the cursor, with the next commit.
+    func put(_ cursor: Int64, _ writer: WriterContext) throws
+}
+
+extension SinkDelivery {
+    func storedCursor() throws -> Int64 {
+        try store.read { context in
+            epoch.reach(try context.historyEpochs())
+            let cursor = try storedCursor(context)
+            guard let sent = sink.sentTopic, let again = sent.begin(try context.note(sent.key)) else { return cursor }
+            // The marks may be newer than the cursor that was saved with them.
+            return min(cursor, again)
+        }
+    }
+
+    func save(_ cursor: Int64, _ writer: WriterContext) throws {
+        // A server that has just taken over may end before the cursor, and has no epoch for that yet.
+        let known = try store.read { min(shared(cursor, try $0.historyEpochs()), try lastEntry($0)) }
+        try put(known, writer)
+        if let sent = sink.sentTopic { try writer.putNote(sent.key, sent.text) }
+    }
+
+    func prepareToStop() {
+        sink.sentTopic?.prepareToStop()
+        sink.prepareToStop()
+    }
+}
+
+/// The epoch of the history in which an outbox's cursor was reached. The thread of the outbox and the worker's share it.
+final class ReachedEpoch: Sendable {
+    private let current = Atomic<Int64>(0)
+
+    /// The number of the epoch.
+    var number: Int64 { current.load(ordering: .acquiring) }
+
+    /// Notes that the cursor was reached in the last of these epochs.
+    func reach(_ epochs: HistoryEpochs) { current.max(epochs.current, ordering: .acquiringAndReleasing) }
 }
 
 extension ReadContext {

@@ -1,12 +1,29 @@
+import GraphModel
 import KafkaClient
 import Synchronization
 
 /// Where an outbox delivers records.
-protocol RecordSink: Sendable {
+///
+/// The outbox calls ``deliver(_:)`` once or more and then ``finish(through:)``: that is a batch. Where either throws, it
+/// delivers the batch again later.
+package protocol RecordSink: Sendable {
+    /// The watch of the topic for lost records, or nil where nobody watches it.
+    var sentTopic: SentTopic? { get }
+
     /// Delivers records in their order; returns when all are delivered.
     ///
     /// - Throws: where one could not be delivered; all may be sent again then.
     func deliver(_ records: [ProducerRecord]) throws
+
+    /// Ends a batch: readers may have everything through the entry of that number.
+    ///
+    /// - Throws: where the batch has to be delivered again.
+    func finish(through entry: Int64) throws
+
+    /// Returns the number of the last entry that the sink knows to be finished, or nil where it keeps none.
+    ///
+    /// - Throws: where the sink cannot find it out now.
+    func finishedEntry() throws -> Int64?
 
     /// Asks a delivery, also one under way, to wait only briefly from now on: the worker is about to end.
     func prepareToStop()
@@ -15,18 +32,32 @@ protocol RecordSink: Sendable {
     func close()
 }
 
+extension RecordSink {
+    /// Nobody watches.
+    package var sentTopic: SentTopic? { nil }
+    /// Does nothing: every record is delivered by itself.
+    package func finish(through entry: Int64) throws {}
+    /// Knows none.
+    package func finishedEntry() throws -> Int64? { nil }
+    /// Does nothing.
+    package func prepareToStop() {}
+    /// Does nothing.
+    package func close() {}
+}
+
 /// Delivers records to Kafka through a producer of its own.
 ///
 /// The sink keeps records on their way, however long the broker is away, and does not send them a second time. After
 /// any error but a wait that was too short it gives up the producer with all that it holds. So no record stands in a
 /// queue twice, and an error that the producer cannot recover from ends with it.
-final class KafkaRecordSink: RecordSink {
+package final class KafkaRecordSink: RecordSink {
     private struct State: Sendable {
         var producer: Producer?
         /// The records that the producer holds and may not have delivered.
         var underway: [ProducerRecord] = []
     }
 
+    package let sentTopic: SentTopic?
     private let configuration: KafkaConfiguration
     private let timeoutMilliseconds: Int
     private let state: Mutex<State>
@@ -36,14 +67,29 @@ final class KafkaRecordSink: RecordSink {
     ///
     /// - Parameters:
     ///   - configuration: the producer's; without a `message.timeout.ms` no record expires in the queue.
+    ///   - isGapless: whether the library stops behind a record that the broker refused, where the producer is
+    ///     idempotent. Readers that pass over older entries then miss none.
+    ///   - sentTopic: takes the places of delivered records.
     ///   - timeoutMilliseconds: how long one wait for deliveries may take.
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    init(configuration: KafkaConfiguration, timeoutMilliseconds: Int = 10_000) throws {
+    package init(
+        configuration: KafkaConfiguration, isGapless: Bool = false, sentTopic: SentTopic? = nil,
+        timeoutMilliseconds: Int = 10_000
+    ) throws {
+        var configuration = configuration
+        if isGapless, configuration["enable.idempotence"] ?? "true" == "true" {
+            configuration["enable.gapless.guarantee"] = configuration["enable.gapless.guarantee"] ?? "true"
+        }
         // A record that expired in the queue while the one behind it is sent would come too late: out of order.
         let timeout = configuration["message.timeout.ms"] ?? "0"
         self.configuration = configuration.setting("message.timeout.ms", to: timeout)
         self.timeoutMilliseconds = timeoutMilliseconds
-        state = Mutex(State(producer: try Producer(configuration: self.configuration)))
+        self.sentTopic = sentTopic
+        state = Mutex(State(producer: try Self.producer(self.configuration, sentTopic)))
+    }
+
+    private static func producer(_ configuration: KafkaConfiguration, _ sentTopic: SentTopic?) throws -> Producer {
+        try Producer(configuration: configuration, onDelivery: sentTopic?.onDelivery)
     }
 
     /// Sends records and waits until all are delivered.
@@ -51,7 +97,7 @@ final class KafkaRecordSink: RecordSink {
     /// After a wait that was too short it goes on waiting for what is underway, if it is given that again first.
     ///
     /// - Throws: `KafkaError` where one was refused or not delivered in time.
-    func deliver(_ records: [ProducerRecord]) throws {
+    package func deliver(_ records: [ProducerRecord]) throws {
         try state.withLock { state in
             do {
                 try deliver(records, &state)
@@ -65,7 +111,7 @@ final class KafkaRecordSink: RecordSink {
     }
 
     private func deliver(_ records: [ProducerRecord], _ state: inout State) throws {
-        let producer = try state.producer ?? Producer(configuration: configuration)
+        let producer = try state.producer ?? Self.producer(configuration, sentTopic)
         state.producer = producer
         var rest = records[...]
         if !state.underway.isEmpty {
@@ -86,19 +132,19 @@ final class KafkaRecordSink: RecordSink {
         state = State()
     }
 
-    /// Shortens what is left of a wait for the broker to two seconds.
-    func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+    /// Shortens the rest of a wait for the broker to two seconds.
+    package func prepareToStop() { isStopping.store(true, ordering: .releasing) }
 
     /// Gives up what is not delivered; the next worker sends it again.
-    func close() { state.withLock { Self.drop(&$0) } }
+    package func close() { state.withLock { Self.drop(&$0) } }
 
     private func flush(_ producer: Producer) throws {
-        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
+        var deadline = MonotonicClock.seconds() + Double(timeoutMilliseconds) / 1000
         while true {
             do {
                 return try producer.flush(timeoutMilliseconds: 250)
             } catch let error as KafkaError where error.code == .timedOut {
-                let time = HealthMonitor.monotonicSeconds()
+                let time = MonotonicClock.seconds()
                 if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
                 if time >= deadline { throw error }
             }

@@ -1,4 +1,5 @@
-import ObjectGraph
+import GraphCore
+import SQLiteStorage
 
 /// Turns the events of a migration into the steps that people see.
 ///
@@ -12,13 +13,13 @@ package struct MigrationProgress {
 
     package init() {}
 
-    /// Takes that a step of another name begins, with the rows that it copies.
+    /// Begins a step of another name, with the number of rows that it copies.
     package mutating func begin(_ name: String, rowCount: Int = 0) -> ProgressMeter.Step {
         (self.name, total, count, table) = (name, rowCount, 0, nil)
         return step
     }
 
-    /// Takes that a table has so many of its rows.
+    /// Notes how many rows of a table are done.
     package mutating func pass(table name: String, rowCount: Int) -> ProgressMeter.Step {
         if let table, table.name == name { count -= table.count }
         table = (name, rowCount)
@@ -26,7 +27,7 @@ package struct MigrationProgress {
         return step
     }
 
-    /// Takes a step of a migration of a file.
+    /// Notes a step of the migration of a file.
     package mutating func apply(_ event: Migrator.Step) -> ProgressMeter.Step {
         switch event {
         case .backingUp: return begin("backing up")

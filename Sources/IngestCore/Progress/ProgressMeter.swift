@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// Turns the progress of a long work into lines for a person: amount, share, rate, and the time left.
 ///
@@ -61,7 +61,7 @@ package struct ProgressMeter: Sendable {
         start = time
     }
 
-    /// Takes how far a step is. A step of another name begins again.
+    /// Notes how far a step is. A step of another name begins again.
     package mutating func update(_ step: Step, at time: Double) {
         if base?.step.name != step.name || (step.count ?? 0) < (base?.step.count ?? 0) { base = (step, time) }
         self.step = step
@@ -79,10 +79,10 @@ package struct ProgressMeter: Sendable {
         let seconds = time - base.time
         var figures: [String] = []
         if let count = step.count {
-            figures.append(counted(count, step.noun, as: WorkerVerdict.grouped(Double(count))))
+            figures.append(counted(count, step.noun, as: grouped(Double(count))))
             if seconds >= Self.measuringSeconds {
                 let rate = Double(count - (base.step.count ?? 0)) / seconds
-                figures.append("\(WorkerVerdict.grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded()))/s")
+                figures.append("\(grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded()))/s")
             }
         }
         figures.append(remaining(step, base.step, seconds))
@@ -119,7 +119,7 @@ package struct ProgressMeter: Sendable {
     }
 
     /// Writes seconds for a person: `5 s`, `1 min 5 s`, `2 h 3 min`, `4 d 5 h`.
-    static func duration(_ seconds: Double) -> String {
+    package static func duration(_ seconds: Double) -> String {
         let whole = Int(min(max(0, seconds.rounded()), 1e10))
         let (minutes, hours, days) = (whole / 60, whole / 3600, whole / 86_400)
         if days > 0 { return "\(days) d \(hours % 24) h" }

@@ -1,6 +1,8 @@
 import Foundation
+import GraphCore
 import Logging
-import ObjectGraph
+import RecordDecoding
+import RecordFiles
 
 /// Reads record files into a store: resumes where an earlier run stopped, and can be killed at any time.
 package final class ReplayEngine {
@@ -8,7 +10,7 @@ package final class ReplayEngine {
     package struct Progress: Sendable {
         /// The file's path as it was given; `-` is standard input.
         package let path: String
-        /// The number of records done, those of earlier runs included.
+        /// The number of records done, in this and earlier runs.
         package let records: Int
         /// How many bytes were read from the file on disk, compressed ones where it is compressed.
         package let bytesRead: Int
@@ -46,7 +48,7 @@ package final class ReplayEngine {
     ///   - isStopping: asked after each record; true ends the replay after a last commit.
     package init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
-        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = MonotonicClock.seconds
     ) {
         self.pipeline = pipeline
         self.configuration = configuration
@@ -68,7 +70,7 @@ package final class ReplayEngine {
     package func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
         let decoding = try FileDecoding(path: path, mapping: mapping, configuration, pipeline.writer.store.model)
         let reader = decoding.reader
-        let topic = Self.topic(path)
+        let topic = RecordPlace.topic(ofFile: path)
         let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
         pipeline.begin(topic: topic, partition: 0, at: known?.nextOffset)
         let start = restarts ? 0 : startRecord(reader, known)
@@ -95,7 +97,7 @@ package final class ReplayEngine {
     private func addLine(_ line: SourceRecord, detail: String?) throws {
         let whole: RecordLine
         do {
-            let parser = try lineParser ?? RecordLine.parser(configuration.limits)
+            let parser = lineParser ?? RecordLine.parser(configuration.limits)
             lineParser = parser
             if let fault = line.fault { throw fault }
             guard let bytes = line.value, line.totalBytes == bytes.count else {
@@ -116,18 +118,6 @@ package final class ReplayEngine {
             }
         }
     }
-
-    /// The name under which the store keeps a file's position.
-    static func topic(_ path: String) -> String {
-        topicPrefix + (path == "-" ? "-" : URL(fileURLWithPath: path).standardizedFileURL.path)
-    }
-
-    /// Returns the path of the file whose position is kept under a name; nil where that is a topic's.
-    static func path(ofTopic topic: String) -> String? {
-        topic.hasPrefix(topicPrefix) ? String(topic.dropFirst(topicPrefix.count)) : nil
-    }
-
-    private static let topicPrefix = "file:"
 
     private func startRecord(_ reader: RecordFileReader, _ known: SourcePosition?) -> Int {
         // A pipe holds another stream each time; only a file can be gone on with.

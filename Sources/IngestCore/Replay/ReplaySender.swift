@@ -1,6 +1,8 @@
+import GraphCore
 import KafkaClient
 import Logging
-import ObjectGraph
+import RecordDecoding
+import RecordFiles
 
 /// Sends the records of files to a Kafka topic: JSON as it stands, CSV rows as JSON objects of their columns. A line of
 /// `dead-letters export` or of `kcat -J` is sent as the record in it, with its key, headers and timestamp.
@@ -24,7 +26,7 @@ package final class ReplaySender {
         self.configuration = configuration
         self.model = model
         self.topic = topic
-        lineParser = try RecordLine.parser(configuration.limits)
+        lineParser = RecordLine.parser(configuration.limits)
         producer = try Producer(configuration: configuration.kafka.clientConfiguration(logger: logger))
     }
 
@@ -46,11 +48,13 @@ package final class ReplaySender {
                             + "sent whole",
                         remedy: "Raise the limit, or take the record out")
                 }
+                // Nothing to say on a topic, either.
+                if file.fields.isBlank, file.fault == nil { return }
                 let record =
                     try heldRecord(file, decoding, path: path) ?? ownRecord(file, decoding, path: path)
                 try enqueue(record, from: "\(path) line \(file.line)")
             }
-            if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
+            if progress.isDue(at: MonotonicClock.seconds()) {
                 onProgress(ReplayEngine.Progress(reader))
             }
         }

@@ -1,7 +1,8 @@
 import Foundation
+import GraphCore
 import KafkaClient
 import Logging
-import ObjectGraph
+import RecordDecoding
 
 /// Reads a topic into a store, up to the end that it has at the start: as the worker does, without group and commits.
 ///
@@ -47,7 +48,7 @@ package final class TopicReplay {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let isStopping: () -> Bool
-    private let now: () -> Double = HealthMonitor.monotonicSeconds
+    private let now: () -> Double = MonotonicClock.seconds
     private var readings: [TopicPartition: Reading] = [:]
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
@@ -86,7 +87,7 @@ package final class TopicReplay {
         }
         let store = pipeline.writer.store
         let decoder = try configuration.decoder(
-            of: topic, model: store.model, registry: SchemaRegistry(configuration))
+            of: topic, model: store.model, registry: configuration.makeSchemaRegistry())
         try configuration.checkPartitions(of: store)
         let settings = try configuration.kafka.consumerConfiguration(logger: logger)
         let positions = try store.read { try $0.positions() }
@@ -170,7 +171,7 @@ package final class TopicReplay {
         }
     }
 
-    /// Takes the spans, and notes in the store that this replay has begun.
+    /// Begins to read the spans, and notes in the store that this replay has begun.
     private func begin(
         _ spans: [PartitionSpan], _ request: TopicReplayRequest, known: [Int32: SourcePosition]
     ) throws {

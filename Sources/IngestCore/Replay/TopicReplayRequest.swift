@@ -1,5 +1,5 @@
+import GraphCore
 import KafkaClient
-import ObjectGraph
 
 /// Says which records of a topic are read into a store.
 package struct TopicReplayRequest: Sendable, Equatable {
@@ -45,7 +45,7 @@ package struct TopicReplayRequest: Sendable, Equatable {
     var markTopic: String { Self.markPrefix + topic }
 
     /// The beginning of such a mark's name.
-    static let markPrefix = "replay:"
+    package static let markPrefix = "replay:"
 }
 
 /// The reason why a topic cannot be replayed.
@@ -102,7 +102,7 @@ struct PartitionSpan: Sendable, Equatable {
     /// The number of offsets between, which may be more than there are records.
     var count: Int64 { max(0, end - start) }
 
-    /// Decides what is to be read, from what is asked for, what the broker has and what the store has.
+    /// Decides which offsets to read, from the request, the broker's ranges and the store's positions.
     ///
     /// - Parameters:
     ///   - asked: the offset that the request's start means in this partition; nil is the oldest record.

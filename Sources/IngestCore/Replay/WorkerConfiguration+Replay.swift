@@ -1,5 +1,5 @@
+import GraphCore
 import Logging
-import ObjectGraph
 
 /// The counts of a replay of files.
 public struct ReplayCounts: Sendable, Equatable {

@@ -11,7 +11,7 @@ enum TraceParent {
 
     /// Returns the context of the first header of that name, or nil where it is absent or not valid.
     static func find(in headers: [RecordHeader]) -> String? {
-        headers.first { $0.name == name }.flatMap { $0.value }.flatMap(read)
+        headers.first { $0.isNamed(name) }.flatMap { $0.value }.flatMap(read)
     }
 
     /// Returns the context that bytes hold, or nil. A later version may have more fields, which are left out.

@@ -2,8 +2,17 @@
 public final class Admin: Sendable {
     private let native: NativeAdmin
 
-    /// Makes a client for administration; throws `KafkaError` when a property is unknown or refused.
-    public init(configuration: KafkaConfiguration) throws {
+    /// Makes a client for administration.
+    ///
+    /// - Parameters:
+    ///   - configuration: the client's properties.
+    ///   - countsOpenTransactions: whether a partition ends behind the records of undecided transactions, rather than
+    ///     before the first of them, where a reader of committed records stops.
+    /// - Throws: ``KafkaError`` where a property is unknown or refused.
+    public init(configuration: KafkaConfiguration, countsOpenTransactions: Bool = false) throws {
+        var configuration = configuration
+        // The library heeds the property in each client, though it warns that it is a consumer's.
+        if countsOpenTransactions { configuration["isolation.level"] = "read_uncommitted" }
         native = try NativeAdmin(configuration)
     }
 
@@ -79,3 +88,5 @@ public final class Admin: Sendable {
         return try native.client.offsets(atTimestamps: timestamps, timeoutMilliseconds: timeoutMilliseconds)
     }
 }
+
+extension Admin: TopicLister {}

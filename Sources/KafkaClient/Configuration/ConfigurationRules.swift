@@ -1,4 +1,4 @@
-/// Decides what a configuration may say, apart from what librdkafka itself checks.
+/// Decides which properties a configuration may have, beyond librdkafka's own checks.
 enum ConfigurationRules {
     /// The first release without the abort of upstream issue 4312 (fixed by pull request 4381).
     static let cooperativeStickyFrom = KafkaLibraryVersion(major: 2, minor: 3, revision: 0)

@@ -36,11 +36,6 @@ public struct KafkaConfiguration: Sendable, ExpressibleByDictionaryLiteral {
         set { properties[property] = newValue }
     }
 
-    /// Checks the names and values of the properties as the library does, without a client and without a connection.
-    ///
-    /// - Throws: ``KafkaError`` where one is unknown or refused.
-    public func check() throws { try NativeConfiguration.check(properties) }
-
     /// Sets one property on a copy.
     public func setting(_ property: String, to value: String?) -> KafkaConfiguration {
         var copy = self

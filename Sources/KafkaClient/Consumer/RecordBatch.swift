@@ -12,6 +12,12 @@ public final class RecordBatch: Sendable, RandomAccessCollection {
         self.errors = errors
     }
 
+    /// Makes a batch of records in memory, which it copies.
+    package init(_ records: [(record: ProducerRecord, offset: Int64)], errors: [ConsumerEvent] = []) {
+        messages = NativeMessages(records)
+        self.errors = errors
+    }
+
     /// The first index: 0.
     public var startIndex: Int { 0 }
     /// The number of records.
@@ -45,18 +51,4 @@ public struct ConsumedRecord: Sendable {
     public var value: UnsafeRawBufferPointer? { messages.value(index) }
     /// The headers in their order, copied on each call; a name can occur more than once.
     public var headers: [RecordHeader] { messages.headers(index) }
-}
-
-/// Holds one header of a record.
-public struct RecordHeader: Hashable, Sendable {
-    /// The header's name.
-    public let name: String
-    /// The header's bytes; nil when null.
-    public let value: [UInt8]?
-
-    /// Makes a header.
-    public init(_ name: String, _ value: [UInt8]?) {
-        self.name = name
-        self.value = value
-    }
 }

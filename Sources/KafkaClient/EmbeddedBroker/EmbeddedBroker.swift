@@ -6,7 +6,7 @@
 public final class EmbeddedBroker: Sendable {
     private let native: NativeMockCluster
 
-    /// What to put into `bootstrap.servers`.
+    /// The value for `bootstrap.servers`.
     public var bootstrapServers: String { native.bootstrapServers }
 
     /// Starts a cluster of `brokers` brokers, numbered from 1, on free loopback ports.

@@ -2,7 +2,7 @@ extension KafkaError.Code {
     /// Whether the same call can succeed later, judged by the code alone.
     var isRetriable: Bool { Self.retriableNames.contains(name) }
 
-    /// What to do about a failure of this kind.
+    /// The remedy for a failure of this kind.
     var remedy: String {
         Self.remedies[name] ?? (isRetriable ? "Try again." : "Look the code up in librdkafka's documentation.")
     }

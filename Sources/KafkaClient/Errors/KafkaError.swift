@@ -1,4 +1,4 @@
-/// Reports what failed between this process and Kafka, and what to do about it.
+/// Reports a failure between this process and Kafka, and its remedy.
 ///
 /// The description never holds a payload, nor the value of a secret property.
 public struct KafkaError: Error, Sendable, CustomStringConvertible {
@@ -25,7 +25,7 @@ public struct KafkaError: Error, Sendable, CustomStringConvertible {
         self.isFatal = isFatal || code == .fatal
     }
 
-    /// What to do about it.
+    /// The remedy for the failure.
     public var remedy: String { code.remedy }
 
     /// Prints the code, the partition, the message and the remedy.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Remembers why the library could not connect.
 ///
-/// A call that fails gets a "transport failure" only. The library logs the reason, and that of a refused
-/// certificate in OpenSSL's verdict.
+/// A call that fails gets a "transport failure" only. The library logs the reason, and for a refused certificate
+/// OpenSSL's verdict.
 final class ConnectionErrorLog: Sendable {
     private struct State {
         var failure: KafkaError?
@@ -16,18 +16,18 @@ final class ConnectionErrorLog: Sendable {
     /// More brokers than that are not told apart.
     private static let maximumVerdictCount = 64
 
-    /// Takes a line of the library's log.
+    /// Notes a line of the library's log.
     func note(facility: String, text: String) {
         guard facility == "FAIL" || facility == "ERROR" else { return }
-        let (broker, reason, stage) = Self.parts(text)
+        let line = ConnectionLogLine(text)
         state.withLock { state in
-            let verdict = state.verdicts[Self.node(broker)]
-            guard let failure = Self.failure(reason, in: stage, broker: broker, verdict: verdict) else { return }
+            let verdict = state.verdicts[line.node]
+            guard let failure = Self.failure(of: line, verdict: verdict) else { return }
             state.failure = failure
         }
     }
 
-    /// Takes OpenSSL's verdict on a broker's certificate; 0 is good.
+    /// Notes OpenSSL's verdict on a broker's certificate; 0 is good.
     func note(verdict: Int32, broker: String) {
         state.withLock { state in
             if verdict == 0 { return }
@@ -48,25 +48,9 @@ final class ConnectionErrorLog: Sendable {
         return failure
     }
 
-    /// Splits `[thrd:…]: ssl://host:9093/bootstrap: reason (after 2ms in state CONNECT)`; the stage is what is in brackets.
-    private static func parts(_ text: String) -> (broker: String, reason: String, stage: Substring) {
-        let line = text.firstRange(of: "]: ").map { text[$0.upperBound...] } ?? text[...]
-        guard let end = line.firstRange(of: ": ") else { return ("", String(line), "") }
-        let reason = line[end.upperBound...]
-        let cut = reason.ranges(of: " (after ").last?.lowerBound ?? reason.endIndex
-        return (String(line[..<end.lowerBound]), String(reason[..<cut]), reason[cut...])
-    }
-
-    /// The host and port in `ssl://host:9093/bootstrap`.
-    private static func node(_ broker: String) -> String {
-        let rest = broker.firstRange(of: "://").map { broker[$0.upperBound...] } ?? broker[...]
-        return String(rest.prefix { $0 != "/" })
-    }
-
-    /// Tells what a reason means; nil where the call's own error says as much.
-    private static func failure(
-        _ reason: String, in stage: Substring, broker: String, verdict: Int32?
-    ) -> KafkaError? {
+    /// Returns the failure that a reason means; nil where the call's own error says as much.
+    private static func failure(of line: ConnectionLogLine, verdict: Int32?) -> KafkaError? {
+        let (broker, reason, stage) = (line.broker, line.reason, line.stage)
         func failed(_ code: KafkaError.Code, _ message: String) -> KafkaError {
             KafkaError(code, "\(broker): \(message)", isRetriable: code.isRetriable)
         }
@@ -100,7 +84,7 @@ final class ConnectionErrorLog: Sendable {
         return nil
     }
 
-    /// The verdicts are those of OpenSSL's x509_vfy.h.
+    /// Returns the meaning of a verdict. OpenSSL's x509_vfy.h lists the verdicts.
     private static func meaning(of verdict: Int32?) -> (KafkaError.Code, String) {
         switch verdict {
         case 9: (.certificateExpired, "the broker's certificate is not valid yet")

@@ -16,7 +16,7 @@ final class ConnectionWatch: Sendable {
     /// Tells whether a connection was lost since the last call.
     func takeLoss() -> Bool { hasLost.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// Takes a broker's new state. A failed attempt to connect is no loss. Neither is the end of a connection that
+    /// Notes a broker's new state. A failed attempt to connect is no loss. Neither is the end of a connection that
     /// brings no records: a connection to an address of `bootstrap.servers` has no number. Newer versions close that
     /// connection when they know the brokers.
     ///

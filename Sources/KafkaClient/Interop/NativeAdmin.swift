@@ -93,10 +93,13 @@ final class NativeAdmin: @unchecked Sendable {
         client.callbacks.errorLog.clear()
         guard let native else { throw KafkaError(.timedOut, "the broker gave no metadata") }
         defer { rd_kafka_metadata_destroy(native) }
-        return try Self.read(native.pointee)
+        // The library has it from the same answer.
+        let cluster = rd_kafka_clusterid(client.pointer, 0)
+        defer { if let cluster { rd_kafka_mem_free(client.pointer, cluster) } }
+        return try Self.read(native.pointee, clusterID: cluster.map { String(cString: $0) })
     }
 
-    private static func read(_ native: rd_kafka_metadata) throws -> ClusterMetadata {
+    private static func read(_ native: rd_kafka_metadata, clusterID: String?) throws -> ClusterMetadata {
         let brokers = UnsafeBufferPointer(start: native.brokers, count: Int(native.broker_cnt)).map {
             ClusterMetadata.Broker(id: $0.id, host: String(cString: $0.host), port: Int($0.port))
         }
@@ -112,7 +115,7 @@ final class NativeAdmin: @unchecked Sendable {
                 ClusterMetadata.Partition(number: $0.id, leader: $0.leader < 0 ? nil : $0.leader)
             }
         }
-        return ClusterMetadata(brokers: brokers, topics: topics)
+        return ClusterMetadata(brokers: brokers, topics: topics, clusterID: clusterID)
     }
 
     /// Sends a request with a queue of its own, waits for its result, and reads that.

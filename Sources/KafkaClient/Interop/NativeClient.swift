@@ -11,7 +11,7 @@ final class NativeClient: @unchecked Sendable {
         prepare: (OpaquePointer) -> Void = { _ in }
     ) throws {
         let properties = try ConfigurationRules.resolve(
-            configuration.properties, role: role, version: KafkaLibrary.version)
+            configuration.properties, role: role, version: NativeLibrary.version)
         let native = try NativeConfiguration.make(properties)
         callbacks = NativeCallbacks(configuration)
         callbacks.install(on: native)

@@ -38,7 +38,8 @@ final class NativeConsumer: @unchecked Sendable {
         }
     }
 
-    /// Takes what is there; when nothing is, waits for the first record and takes what came with it.
+    /// Returns the records that are there. Where there are none, waits for the first, and returns it with the records
+    /// that came along.
     func poll(recordsMax: Int, timeoutMilliseconds: Int) throws -> (NativeMessages, [ConsumerEvent]) {
         let messages = UnsafeMutablePointer<NativeMessages.Message?>.allocate(capacity: recordsMax)
         var count = consume(messages, recordsMax, 0)
@@ -48,7 +49,7 @@ final class NativeConsumer: @unchecked Sendable {
             if count == 1 && recordsMax > 1 { count += max(0, consume(messages + 1, recordsMax - 1, 0)) }
         }
         var sorted = MessageSorter.sort(messages, count: max(0, count), client: client)
-        // Before the records, for those of the next connection stand behind it.
+        // The loss comes before the records: records of the next connection stand behind it.
         if client.callbacks.connections.takeLoss() {
             let error = KafkaError(.connectionLost, "the connection to a broker was lost", isRetriable: true)
             sorted.errors.insert(ConsumerEvent(topicPartition: nil, offset: nil, error: error), at: 0)

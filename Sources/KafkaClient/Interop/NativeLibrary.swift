@@ -2,7 +2,11 @@ import CLibrdkafka
 
 /// Facts about the loaded library.
 enum NativeLibrary {
-    static var packedVersion: Int { Int(rd_kafka_version()) }
+    static var version: KafkaLibraryVersion {
+        let packed = Int(rd_kafka_version())
+        return KafkaLibraryVersion(
+            major: (packed >> 24) & 0xFF, minor: (packed >> 16) & 0xFF, revision: (packed >> 8) & 0xFF)
+    }
     static var versionText: String { String(cString: rd_kafka_version_str()) }
 
     /// Maps the library's error names to its numbers; read once.

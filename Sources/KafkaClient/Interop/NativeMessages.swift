@@ -13,6 +13,8 @@ final class NativeMessages: @unchecked Sendable {
     private let headersLock = Mutex(())
     /// Messages point into the client.
     private let client: NativeClient?
+    /// Records in memory, which stand at the indexes where the library has no message.
+    private let inMemory: [RecordInMemory]
     let count: Int
 
     init(
@@ -24,11 +26,24 @@ final class NativeMessages: @unchecked Sendable {
         self.topics = topics
         self.topicIndexes = topicIndexes
         self.client = client
+        inMemory = []
+    }
+
+    /// Copies records that no library gave.
+    init(_ records: [(record: ProducerRecord, offset: Int64)]) {
+        count = records.count
+        messages = .allocate(capacity: count)
+        messages.initialize(repeating: nil, count: count)
+        topics = Set(records.map(\.record.topic)).sorted()
+        topicIndexes = records.map { [topics] in UInt16(topics.firstIndex(of: $0.record.topic) ?? 0) }
+        client = nil
+        inMemory = records.map { RecordInMemory($0, offset: $1) }
     }
 
     deinit {
-        for index in 0..<count { rd_kafka_message_destroy(messages[index]) }
+        for index in 0..<count where messages[index] != nil { rd_kafka_message_destroy(messages[index]) }
         messages.deallocate()
+        for record in inMemory { record.free() }
     }
 
     private func message(_ index: Int) -> Message? {
@@ -37,29 +52,33 @@ final class NativeMessages: @unchecked Sendable {
     }
 
     func topic(_ index: Int) -> String { topicIndexes.isEmpty ? topics[0] : topics[Int(topicIndexes[index])] }
-    func partition(_ index: Int) -> Int32 { message(index)?.pointee.partition ?? -1 }
-    func offset(_ index: Int) -> Int64 { message(index)?.pointee.offset ?? -1 }
+    func partition(_ index: Int) -> Int32 { message(index)?.pointee.partition ?? inMemory[index].partition }
+    func offset(_ index: Int) -> Int64 { message(index)?.pointee.offset ?? inMemory[index].offset }
 
     func timestampMilliseconds(_ index: Int) -> Int64? {
+        guard let message = message(index) else { return inMemory[index].timestampMilliseconds }
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-        let value = rd_kafka_message_timestamp(message(index), &kind)
+        let value = rd_kafka_message_timestamp(message, &kind)
         return kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE || value < 0 ? nil : value
     }
 
     func key(_ index: Int) -> UnsafeRawBufferPointer? {
-        guard let message = message(index), let start = message.pointee.key else { return nil }
+        guard let message = message(index) else { return inMemory[index].key }
+        guard let start = message.pointee.key else { return nil }
         return UnsafeRawBufferPointer(start: start, count: message.pointee.key_len)
     }
 
     func value(_ index: Int) -> UnsafeRawBufferPointer? {
-        guard let message = message(index), let start = message.pointee.payload else { return nil }
+        guard let message = message(index) else { return inMemory[index].value }
+        guard let start = message.pointee.payload else { return nil }
         return UnsafeRawBufferPointer(start: start, count: message.pointee.len)
     }
 
     func headers(_ index: Int) -> [RecordHeader] {
-        headersLock.withLock { _ in
+        guard let message = message(index) else { return inMemory[index].headers }
+        return headersLock.withLock { _ in
             var list: OpaquePointer?
-            guard rd_kafka_message_headers(message(index), &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
+            guard rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
                 return []
             }
             return Self.read(list)
@@ -79,7 +98,37 @@ final class NativeMessages: @unchecked Sendable {
     }
 }
 
-/// Sorts what one poll returned: records of assigned partitions, error events, and records nobody may see any more.
+/// A record that no library gave, with bytes of its own.
+private struct RecordInMemory {
+    let partition: Int32
+    let offset: Int64
+    let timestampMilliseconds: Int64?
+    let key: UnsafeRawBufferPointer?
+    let value: UnsafeRawBufferPointer?
+    let headers: [RecordHeader]
+
+    init(_ record: ProducerRecord, offset: Int64) {
+        partition = record.partition ?? 0
+        self.offset = offset
+        timestampMilliseconds = record.timestampMilliseconds
+        key = record.key.map(Self.copy)
+        value = record.value.map(Self.copy)
+        headers = record.headers
+    }
+
+    private static func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+        copy.copyBytes(from: bytes)
+        return UnsafeRawBufferPointer(rebasing: copy[..<bytes.count])
+    }
+
+    func free() {
+        key?.baseAddress.map { UnsafeRawBufferPointer(start: $0, count: 0).deallocate() }
+        value?.baseAddress.map { UnsafeRawBufferPointer(start: $0, count: 0).deallocate() }
+    }
+}
+
+/// Sorts the messages of one poll: records of assigned partitions, error events, and records nobody may see any more.
 struct MessageSorter {
     private let assigned: Set<TopicPartition>
     private var topics: [String] = []

@@ -12,10 +12,16 @@ final class NativeProducer: @unchecked Sendable {
     let client: NativeClient
     private let queue: OpaquePointer
     private let onFailure: @Sendable (KafkaError) -> Void
+    private let onDelivery: (@Sendable (TopicPartition, Int64) -> Void)?
+    private var offsets = ToldOffsets()
 
-    /// `onFailure` gets the failed deliveries of records that were sent without a callback of their own.
-    init(_ configuration: KafkaConfiguration, onFailure: @escaping @Sendable (KafkaError) -> Void) throws {
-        self.onFailure = onFailure
+    /// `onDelivery` gets the places of delivered records that were sent without a callback of their own, and `onFailure`
+    /// the failures of such records.
+    init(
+        _ configuration: KafkaConfiguration, onDelivery: (@Sendable (TopicPartition, Int64) -> Void)? = nil,
+        onFailure: @escaping @Sendable (KafkaError) -> Void
+    ) throws {
+        (self.onFailure, self.onDelivery) = (onFailure, onDelivery)
         client = try NativeClient(role: .producer, configuration: configuration) { native in
             rd_kafka_conf_set_events(native, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS)
         }
@@ -52,15 +58,20 @@ final class NativeProducer: @unchecked Sendable {
         if content.err != RD_KAFKA_RESP_ERR_NO_ERROR {
             let error = explain(KafkaError(KafkaError.Code(content.err)), place)
             if let callback { callback.body(.failure(error)) } else { onFailure(error) }
-        } else if let callback {
+            return
+        }
+        let offset = offsets.told(place, content.offset)
+        if let callback {
             var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
             let timestamp = rd_kafka_message_timestamp(message, &kind)
             let isKnown = kind != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE && timestamp >= 0
             callback.body(
                 .success(
                     DeliveryReport(
-                        topicPartition: place, offset: content.offset,
+                        topicPartition: place, offset: offset,
                         timestampMilliseconds: isKnown ? timestamp : nil)))
+        } else {
+            onDelivery?(place, offset)
         }
     }
 

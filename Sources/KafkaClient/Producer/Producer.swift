@@ -11,9 +11,14 @@ public final class Producer: Sendable {
     private let service: DeliveryService
 
     /// Makes a producer; throws `KafkaError` when a property is unknown or refused. It connects when it first sends.
-    public init(configuration: KafkaConfiguration) throws {
+    ///
+    /// `onDelivery` gets partition and offset of each record that was enqueued without a callback of its own and that the
+    /// broker acknowledged. It is called on the producer's thread, where it must not block.
+    public init(
+        configuration: KafkaConfiguration, onDelivery: (@Sendable (TopicPartition, Int64) -> Void)? = nil
+    ) throws {
         let failures = FailureLog()
-        let producer = try NativeProducer(configuration) { failures.record($0) }
+        let producer = try NativeProducer(configuration, onDelivery: onDelivery) { failures.record($0) }
         self.failures = failures
         service = DeliveryService(producer)
         native = Mutex(producer)

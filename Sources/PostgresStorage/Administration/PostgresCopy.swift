@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// Copies a store of another storage into a new store, in the open transaction of a connection.
 struct PostgresCopy {
     private let connection: PostgresConnection
@@ -42,7 +44,7 @@ struct PostgresCopy {
     // MARK: Rows
 
     private func copy(_ table: StoreTable, skipping copiedCount: Int) throws {
-        let columns = try exactKinds(table)
+        let columns = table.kinds(model)
         var (count, part) = (0, CopyRows())
         progress(table.name, copiedCount)
         try source.rows(of: table) { row in
@@ -75,22 +77,6 @@ struct PostgresCopy {
         progress(table.name, count)
     }
 
-    /// Returns the columns with their own types: COPY does not widen numbers as parameters are.
-    private func exactKinds(_ table: StoreTable) throws(StoreError) -> [(name: String, kind: ColumnKind)] {
-        var query = PostgresStatement(
-            "SELECT attname::text, atttypid::int8 FROM pg_attribute WHERE attrelid = quote_ident($1::text)::regclass")
-        query.bind(table.name)
-        let rows = try connection.run(query, "copy the table \(table.name)").rows
-        let types = Dictionary(rows.map { ($0.text(0), $0.integer(1)) }) { _, last in last }
-        return table.kinds(model).map { column in
-            switch types[column.name] {
-            case 21: (column.name, .smallint)
-            case 23: (column.name, .integer)
-            default: column
-            }
-        }
-    }
-
     /// Copies all that the store says of itself. Its identity stays: tokens and cursors of readers go on.
     private func copyMetadata() throws {
         var values: [(key: String, value: String)] = []
@@ -120,7 +106,7 @@ struct PostgresCopy {
 }
 
 extension PostgresConnection {
-    /// Commits what the open transaction has done, with a note of it, and begins another one.
+    /// Commits the open transaction, with a note of its work, and begins another one.
     func commitPart(_ note: PostgresStatement, _ action: String) throws(StoreError) {
         try run([note, PostgresStatement("COMMIT")], action)
         // Behind a pooler a transaction makes its settings where it begins a round trip.
@@ -129,18 +115,12 @@ extension PostgresConnection {
 }
 
 extension StoreTable {
-    /// The columns with their types in PostgreSQL.
+    /// The columns with their own types in PostgreSQL: COPY does not widen numbers as parameters are.
     func kinds(_ model: ObjectModel) -> [(name: String, kind: ColumnKind)] {
         let slots = root.map { PostgresSchema.kinds(of: $0, model) } ?? []
         return columns.map { column in
-            switch column.form {
-            case .integer: (column.name, .bigint)
-            case .text: (column.name, .text)
-            case .bytes: (column.name, .bytea)
-            case .flag: (column.name, .boolean)
-            case .anyValue: (column.name, .anyValue)
-            case .slot(let slot): (column.name, slots[slot])
-            }
+            guard case .slot(let slot) = column.form else { return (column.name, ColumnKind(column.form) ?? .bigint) }
+            return (column.name, slots[slot])
         }
     }
 }
@@ -152,16 +132,18 @@ extension Store {
     /// Objects keep their primary keys, and the store its identity: tokens and cursors of its readers go on.
     ///
     /// - Parameters:
+    ///   - epochs: the epochs of the copy's history, where they differ from the source's.
     ///   - progress: takes the name of a table and the number of its rows that are copied.
     /// - Throws: ``StoreError``; `store.unavailable` where the schema holds a store already.
     package static func copyToPostgres(
         _ source: ReadContext, url: String, schema: String = "ingest", options: PostgresOptions = PostgresOptions(),
-        progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
+        epochs: HistoryEpochs? = nil, progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
     ) throws {
         let session = try source.copySource()
         let storage = try PostgresStorage(url: url, schema: schema, model: source.model, options: options)
         try storage.makeReady { connection in
             try PostgresCopy(connection, source.model, session, progress: progress).run()
+            if let epochs { try connection.run(.putMetadata(epochs.metadata), "copy the store") }
         }
         try storage.close()
     }

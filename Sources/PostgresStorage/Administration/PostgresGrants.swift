@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// The rights of a role of the server on a store.
 package enum PostgresRights: String, CaseIterable, Sendable {
     /// Reads objects, history and records, but of dead-letter records neither key, value nor headers.
@@ -8,7 +10,7 @@ package enum PostgresRights: String, CaseIterable, Sendable {
     case writer
 }
 
-/// The statements that give a role its rights on a store, and take away those that it had.
+/// The statements that give a role its rights on a store, and take its former rights away.
 struct PostgresGrants {
     let schema: String
     let role: String
@@ -59,7 +61,8 @@ extension PostgresConnection {
 }
 
 extension Store {
-    /// Gives a role of the server rights on a store, instead of those that it has. The role of the URL owns the store.
+    /// Gives a role of the server rights on a store, in place of its present rights. The role of the URL owns the
+    /// store.
     ///
     /// - Throws: ``StoreError`` with code `store.unavailable` where there is no store, or the URL's role may not grant. Also
     ///   where there is no such role, or it owns the store.

@@ -1,4 +1,6 @@
-/// The schemas of a store that is built again: its own, that of the new store beside it, and that of the old store
+import StoreSQL
+
+/// The schemas of a store that is built again: the store's own, the new store's beside it, and the old store's
 /// afterwards.
 package struct PostgresRebuild: Sendable {
     private let address: ConnectionAddress
@@ -7,7 +9,7 @@ package struct PostgresRebuild: Sendable {
     private let options: PostgresOptions
 
     /// - Parameter url: the URL of the store that is built again.
-    /// - Throws: ``StoreError`` with code `store.unavailable` where it is none.
+    /// - Throws: ``StoreError`` with code `store.unavailable` where `url` is no URL.
     package init(url: String, schema: String = "ingest", options: PostgresOptions) throws(StoreError) {
         address = try ConnectionAddress(url, schema: schema)
         newSchema = SQLText.name(address.schema, suffix: "_rebuild")
@@ -102,7 +104,7 @@ extension PostgresRebuild {
                 try run(
                     """
                     UPDATE \(oldName)._lease SET epoch = \(number + 1), holder = \(SQLText.literal(Holder.text)), \
-                    expires = \(WriterShare.serverTime) + \(Self.claimSeconds * 1_000_000), \
+                    expires = \(FoundLease.serverTime) + \(Self.claimSeconds * 1_000_000), \
                     backend = \(connection.backend), started = \(connection.backendStart) WHERE id = 1
                     """, "DELETE FROM \(oldName)._writer", "COMMIT")
                 epoch = number + 1
@@ -165,8 +167,8 @@ extension PostgresRebuild {
         private func checkNobodyBuilds() throws(StoreError) {
             let row = try run(
                 """
-                SELECT l.holder FROM \(newName)._lease l WHERE l.expires > \(WriterShare.serverTime) \
-                AND \(WriterShare.isAlive("l"))
+                SELECT l.holder FROM \(newName)._lease l WHERE l.expires > \(FoundLease.serverTime) \
+                AND \(FoundLease.isAlive("l"))
                 """
             ).first
             guard let row else { return }
@@ -191,7 +193,7 @@ extension PostgresRebuild {
         /// Keeps the writers of a store out of the open transaction, and returns the number of the last claim.
         private func lock(_ schema: String) throws(StoreError) -> Int64 {
             guard let row = try run("SELECT epoch FROM \(schema)._lease WHERE id = 1 FOR UPDATE").first else {
-                throw PostgresWriterSession.noLease
+                throw FoundLease.missing
             }
             return row.integer(0)
         }

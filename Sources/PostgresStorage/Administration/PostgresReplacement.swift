@@ -1,4 +1,5 @@
 import Foundation
+import StoreSQL
 
 /// Replaces a store by another one. The new store is made in a second schema, in parts that are committed: a replacement
 /// that ends early goes on there. One transaction then exchanges the schemas, so readers see the old store or the new one.
@@ -21,9 +22,11 @@ package final class PostgresReplacement {
     ///
     /// - Parameters:
     ///   - work: a name for the contents. The same work goes on where an earlier run has left it.
+    ///   - keepsOld: whether the old store stays, although the replacement began without that.
     ///   - progress: takes the name of a table and the number of its rows that are copied.
     package typealias Replace = (
-        _ new: ReadContext, _ work: String, _ progress: @escaping (_ table: String, _ rowCount: Int) -> Void
+        _ new: ReadContext, _ work: String, _ keepsOld: Bool,
+        _ progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) throws -> Void
 
     init(_ address: ConnectionAddress, _ options: PostgresOptions, now: Date = Date()) throws(StoreError) {
@@ -49,24 +52,71 @@ package final class PostgresReplacement {
         sourceModel: ObjectModel?, target: ObjectModel?, keepsOld: Bool,
         body: (_ old: ReadContext, _ state: String, _ replace: Replace) throws -> Void
     ) throws -> String? {
-        do {
-            let epoch = try lock()
+        var keepsOld = keepsOld
+        try holdingOld { epoch in
             let model = try storedModel(sourceModel)
             let isToGo = !keepsOld && target.map { ModelDifference(from: model, to: $0).needsMigration } ?? false
             if isToGo { try checkNothingRests() }
             let snapshot = PostgresSnapshot(connection, model, PostgresTable.all(model))
-            try body(ReadContext(snapshot, model: model), try state()) { new, work, progress in
+            try body(ReadContext(snapshot, model: model), try state()) { new, work, keepsToo, progress in
+                keepsOld = keepsOld || keepsToo
                 if !keepsOld { try checkNothingRests() }
                 try make(new, work, progress)
                 try exchange(epoch: epoch, keepsOld: keepsOld)
                 isReplaced = true
             }
+        }
+        return keptSchema(keepsOld)
+    }
+
+    /// Puts a restored store in the place of the old one, whatever the layout and model of the old store. Views of other
+    /// schemas read the restored store then.
+    ///
+    /// - Parameters:
+    ///   - keepsOld: whether the old store stays, under another name.
+    ///   - now: the time in microseconds since 1970 UTC.
+    ///   - atStep: called with `copied` and `renamed` before the exchange is committed, and with `exchanged` after it.
+    /// - Returns: the schema that keeps the old store, also where it could not be removed, or nil. Besides, the views that
+    ///   still read the old store.
+    /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store.
+    func restore(
+        _ new: ReadContext, keepsOld: Bool, now: Int64, progress: @escaping (_ table: String, _ rowCount: Int) -> Void,
+        atStep: (String) -> Void
+    ) throws -> (kept: String?, leftViews: [String]) {
+        var leftViews: [String] = []
+        try holdingOld { epoch in
+            if !keepsOld { try checkNothingRests() }
+            let epochs = HistoryEpochs(text: try connection.metadata(Self.action)[HistoryEpochs.metadataKey])
+            // No other work has this name, so the rests of a killed restore go.
+            try make(new, UUID().uuidString, progress)
+            atStep("copied")
+            let views = try SchemaExchange(connection, old: oldSchema, new: address.schema)
+                .outsideViews(of: address.schema)
+            try execute("SET LOCAL search_path = \(SQLText.quoted(address.schema))")
+            try exchange(epoch: epoch, keepsOld: keepsOld)
+            try connection.run(.putMetadata(new.epochs(replacing: epochs, now: now).metadata), Self.action)
+            leftViews = try SchemaExchange(connection, old: oldSchema, new: address.schema).remake(views)
+            isReplaced = true
+            atStep("renamed")
+        }
+        atStep("exchanged")
+        return (keptSchema(keepsOld), leftViews)
+    }
+
+    /// Calls `body` in a transaction that keeps all writers from the old store, with the number of its last claim.
+    private func holdingOld(_ body: (_ epoch: Int64) throws -> Void) throws {
+        do {
+            try body(try lock())
             try execute(isReplaced ? "COMMIT" : "ROLLBACK")
         } catch {
             connection.undo()
             if (error as? any CodedError)?.isRetriable != true { dropUnfinished() }
             throw error
         }
+    }
+
+    /// The schema that keeps the old store, also where it could not be removed; or nil.
+    private func keptSchema(_ keepsOld: Bool) -> String? {
         let left = keepsOld ? [oldSchema] : removeReplaced()
         return isReplaced && left.contains(oldSchema) ? oldSchema : nil
     }
@@ -83,21 +133,16 @@ package final class PostgresReplacement {
         for setting in ["idle_in_transaction_session_timeout", "statement_timeout"] {
             try execute("SET LOCAL \(setting) = 0")
         }
-        let row = try query(
-            """
-            SELECT l.epoch, l.holder, l.expires > \(WriterShare.serverTime) AND \(WriterShare.isAlive("l")), \
-            (SELECT min(w.holder) FROM _writer w \
-            WHERE w.expires > \(WriterShare.serverTime) AND \(WriterShare.isAlive("w"))) \
-            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
-            """
-        ).first
-        guard let row else { throw PostgresWriterSession.noLease }
-        let holder = row.optionalText(3) ?? (row.flag(2) ? row.text(1) : nil)
-        if let holder {
+        // A store of an earlier version has no tables of several writers, which the look for living ones reads.
+        if try query("SELECT to_regclass('_fence') IS NULL").first?.flag(0) == true {
+            for sql in PostgresSchema.sharedTables { try execute(sql) }
+        }
+        let found = try FoundLease(connection, Self.action)
+        if let holder = found.holder {
             throw StoreError(
                 .leased, "A worker writes the store at \(address): \(holder)", remedy: "Stop it, and try again")
         }
-        return row.integer(0)
+        return found.epoch
     }
 
     /// A text that differs once anybody has written the store.
@@ -168,12 +213,13 @@ package final class PostgresReplacement {
             try SchemaExchange(filling, old: newSchema, new: address.schema).dropOld()
             try filling.run(PostgresStatement("COMMIT"), Self.action)
         } catch {
-            // The failure before is what the caller has to know. The next replacement removes the rest.
+            // The caller has to know the failure before. The next replacement removes the rest.
             filling.undo()
         }
     }
 
-    /// Lays the new store out, unless an earlier run of the same work has done so. That of other work goes.
+    /// Lays the new store out, unless an earlier run of the same work has done so. A new store that other work left
+    /// goes.
     private func begin(_ storage: PostgresStorage, _ filling: PostgresConnection, _ work: String) throws(StoreError) {
         if try filling.holdsStore() {
             let note = PostgresStatement("SELECT value FROM _metadata WHERE key = '\(Self.workKey)'")
@@ -216,7 +262,8 @@ package final class PostgresReplacement {
         SQLText.literal("ingest-worker: the store before a migration of \(address.schema), to be removed")
     }
 
-    /// Removes the old stores that nobody wants to keep, also those of migrations that were killed after the exchange.
+    /// Removes the old stores that nobody wants to keep, also the ones that migrations left which were killed after the
+    /// exchange.
     ///
     /// - Returns: the schemas that are still there.
     private func removeReplaced() -> [String] {
@@ -271,5 +318,26 @@ extension Store {
         let address = try ConnectionAddress(url, schema: schema)
         return try PostgresReplacement(address, options).run(
             sourceModel: sourceModel, target: target, keepsOld: keepsOld, body: body)
+    }
+
+    /// Puts a restored store in the place of the one in a schema of a PostgreSQL database, or into an empty schema.
+    ///
+    /// - Parameters:
+    ///   - now: the time in microseconds since 1970 UTC.
+    ///   - atStep: as of ``PostgresReplacement/restore(_:keepsOld:now:progress:atStep:)``.
+    /// - Returns: the schema that keeps the old store, or nil; and the views that still read it.
+    /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store.
+    package static func restoreInPostgres(
+        _ backup: ReadContext, url: String, schema: String = "ingest", options: PostgresOptions, keepsOld: Bool,
+        now: Int64, progress: @escaping (_ table: String, _ rowCount: Int) -> Void, atStep: (String) -> Void
+    ) throws -> (kept: String?, leftViews: [String]) {
+        if try existsInPostgres(url: url, model: backup.model) {
+            let address = try ConnectionAddress(url, schema: schema)
+            return try PostgresReplacement(address, options)
+                .restore(backup, keepsOld: keepsOld, now: now, progress: progress, atStep: atStep)
+        }
+        let epochs = try backup.epochs(replacing: HistoryEpochs(), now: now)
+        try copyToPostgres(backup, url: url, schema: schema, options: options, epochs: epochs, progress: progress)
+        return (nil, [])
     }
 }

@@ -1,13 +1,17 @@
-/// Checks a store in PostgreSQL. It relies on nothing that the writer computes with: counts and sums are its own.
-struct PostgresVerifier: StoreChecks {
+import StoreSQL
+
+/// Checks a store in PostgreSQL.
+struct PostgresVerifier: SQLChecks {
+    typealias Dialect = PostgresDialect
+
     let model: ObjectModel
     let snapshot: PostgresSnapshot
 
     private static let savepoint = "checks"
-    /// So many rows are in memory at a time.
-    private static let pageSize: Int64 = 1000
 
-    private let slices: VerificationSlices
+    let slices: VerificationSlices
+    /// The server counts the rows of a table as long as it checks them, so nothing is rehearsed.
+    let rehearsal: VerificationRehearsal? = nil
     let progress: VerificationProgress
 
     init(
@@ -26,7 +30,7 @@ struct PostgresVerifier: StoreChecks {
     /// A failed statement ends all that follows in its transaction.
     private func save() throws(StoreError) { _ = try snapshot.run(PostgresStatement("SAVEPOINT \(Self.savepoint)")) }
 
-    /// Each check has a snapshot of its own: the server keeps old rows for as long as one lasts.
+    /// The server keeps old rows for as long as a snapshot lasts.
     func renew() throws(StoreError) {
         if !slices.renewsSnapshots { return }
         try snapshot.renew()
@@ -39,82 +43,9 @@ struct PostgresVerifier: StoreChecks {
 
     // MARK: Reading
 
-    /// Calls `each` with every row of a query, whose parameters are whole numbers.
-    func rows(
-        _ sql: String, _ numbers: Int64..., each: (PostgresRow) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        var statement = PostgresStatement(sql)
-        for number in numbers { statement.bind(number) }
-        for row in try snapshot.run(statement).rows { try each(row) }
-    }
-
-    /// Calls `each` with every row of a query, a page at a time. The first column is a whole number that rows are paged by.
-    ///
-    /// - Parameter sql: returns the SQL of the rows whose first column is greater than one parameter, limited by another.
-    func pages(
-        _ sql: (_ after: String, _ limit: String) -> String, each: (PostgresRow) -> Void
-    ) throws(StoreError) {
-        let text = sql("$1::int8", "$2::int8")
-        var last = Int64?.some(.min)
-        while let start = last {
-            last = nil
-            var statement = PostgresStatement(text)
-            statement.bind(start, Self.pageSize)
-            // The rows of a page are streamed: an owner may have millions of members.
-            try snapshot.stream(statement) { row in
-                each(row)
-                last = row.integer(0)
-            }
-        }
-    }
-
-    /// Calls `each` with every row of a hierarchy.
-    func eachRow(_ root: Entity, _ each: (StoredRow) -> Void) throws(StoreError) {
-        do {
-            var request = FetchRequest(root.name)
-            request.includesPlaceholders = true
-            try snapshot.candidates(try request.checked(with: model)) { rows in
-                for row in rows { each(row) }
-                return true
-            }
-        } catch {
-            throw StoreError(error, action: "verify the store")
-        }
-    }
-
-    /// Returns the first column of the first row, or nil where there is none or it is null.
-    func integer(_ sql: String) throws(StoreError) -> Int64? {
-        try snapshot.run(PostgresStatement(sql)).first?.optionalInteger(0)
-    }
-
-    func text(_ sql: String) throws(StoreError) -> String? {
-        try snapshot.run(PostgresStatement(sql)).first?.optionalText(0)
-    }
-
-    func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
-        try integer("SELECT count(*) FROM \(table(entity))") ?? 0
-    }
-
-    func kind(_ slot: Int, of entity: Entity) -> ColumnKind { snapshot.tables[entity.index].kinds[slot] }
-
-    /// A column as a query returns it.
-    func selected(_ slot: Int, of entity: Entity, _ alias: String) -> String {
-        kind(slot, of: entity).selected("\(alias).\(SQLText.quoted(entity.columnNames[slot]))")
-    }
-
-    /// The identity of an object of the alias, as a query returns it.
-    func identityColumn(_ entity: Entity, _ alias: String) -> String {
-        selected(entity.identitySlot, of: entity, alias)
-    }
-
-    /// The text of an identity in a column of a result.
-    func identity(_ row: PostgresRow, _ column: Int, _ entity: Entity) -> String {
-        entity.identity.type.text(of: row.value(column, kind(entity.identitySlot, of: entity)))
-    }
-
-    /// The condition that no row of an entity has the key that a column holds.
-    func isMissing(_ entity: Entity, _ column: String) -> String {
-        "NOT EXISTS (SELECT 1 FROM \(table(entity)) x WHERE x.pk = \(column))"
+    /// The rows are streamed: an owner may have millions of members.
+    func read(_ query: SQLFragment, each: (PostgresRow) -> Void) throws(StoreError) {
+        try snapshot.stream(PostgresStatement(query), each: each)
     }
 
     // MARK: The schema
@@ -156,42 +87,21 @@ struct PostgresVerifier: StoreChecks {
         }
     }
 
-    // MARK: Objects
+    // MARK: Numbers
 
-    func checkIdentities(_ check: inout Check) throws(StoreError) {
-        for entity in model.rootEntities {
-            check.checkedCount += try rowCount(entity)
-            let column = "e.\(SQLText.quoted(entity.identity.columnName))"
-            let name = entity.identity.name
-            try rows("SELECT e.pk FROM \(table(entity)) e WHERE \(column) IS NULL ORDER BY 1") { row in
-                check.report(entity.name, nil, name, StoreProblem.noIdentity(key: row.integer(0)))
-            }
-            try rows(
-                """
-                SELECT \(identityColumn(entity, "e")), count(*) FROM \(table(entity)) e WHERE \(column) IS NOT NULL \
-                GROUP BY \(column) HAVING count(*) > 1
-                """
-            ) { row in
-                let problem = StoreProblem.sharedIdentity(count: row.integer(1))
-                check.report(entity.name, identity(row, 0, entity), name, problem)
-            }
-        }
+    func checkWholeSum(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
+        _ check: inout Check
+    ) throws(StoreError) {
+        let links = destinations(relationship)
+        // A sum of `numeric` cannot overflow.
+        let value = "d.\(SQLText.quoted(summed.columnName))::numeric"
+        let sum = "(SELECT sum(\(value)) FROM \(links.from) WHERE \(links.owner) = o.pk)"
+        try compare(attribute, entity, with: Dialect.bounded("coalesce(\(sum), 0)", attribute.type), &check)
     }
 
-    /// Reports the objects of an entity that have no value in some of its required slots.
-    func checkPresence(of slots: [Int], _ entity: Entity, _ check: inout Check) throws(StoreError) {
-        check.checkedCount += try rowCount(entity)
-        if slots.isEmpty { return }
-        let columns = slots.map { "e.\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
-        try rows(
-            """
-            SELECT \(identityColumn(entity, "e")), \(columns.joined(separator: ", ")) FROM \(table(entity)) e \
-            WHERE NOT e._placeholder AND (\(columns.joined(separator: " OR "))) ORDER BY e.pk
-            """
-        ) { row in
-            for (index, slot) in slots.enumerated() where row.flag(index + 1) {
-                check.report(entity.name, identity(row, 0, entity), entity.slotNames[slot], StoreProblem.required)
-            }
-        }
+    func checkTokens(through last: Int64, _ check: inout Check) throws(StoreError) {
+        let given = try integer("SELECT token FROM _token") ?? 0
+        if given < last { check.report("_token", nil, "token", StoreProblem.usedKey(greatest: last, next: given + 1)) }
     }
 }

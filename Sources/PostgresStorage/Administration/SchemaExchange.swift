@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// The steps of a transaction that puts the store of one schema in the place of another store.
 struct SchemaExchange {
     /// A view in another schema that reads the old store.
@@ -27,8 +29,8 @@ struct SchemaExchange {
         try connection.run(grants, "grant the rights on the new store")
     }
 
-    /// Makes the statements that give all roles their rights again. A table that the old store did not have gets those of
-    /// its metadata: a role with rights on the whole store has some there.
+    /// Makes the statements that give all roles their rights again. A table that the old store did not have gets the
+    /// rights on its metadata. A role with rights on the whole store has some there.
     private var grantList: String {
         let (new, old) = (SQLText.literal(new), SQLText.literal(old))
         let role = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END"
@@ -69,7 +71,7 @@ struct SchemaExchange {
         _ = try query("DROP SCHEMA \(SQLText.quoted(old))")
     }
 
-    /// Returns the names of what stands in a store's schema and is not the store's.
+    /// Returns the names of objects in a store's schema that do not belong to the store.
     func namesOfGuests(in schema: String) throws(StoreError) -> [String] {
         try relations(of: schema).filter { !$0.isOwn }.map(\.name)
     }
@@ -125,8 +127,8 @@ struct SchemaExchange {
         """
     }
 
-    /// Lets views read the new store, and returns the names of those that cannot: their columns are gone, or they belong
-    /// to another role.
+    /// Lets views read the new store. Returns the names of the views that cannot: their columns are gone, or they
+    /// belong to another role.
     func remake(_ views: [OutsideView]) throws(StoreError) -> [String] {
         var left: [String] = []
         for view in views {

@@ -5,6 +5,9 @@ import Foundation
 ///
 /// A URL may hold a password, so no message shows it: ``description`` names user, server, database and schema.
 struct ConnectionAddress: Sendable, CustomStringConvertible {
+    /// The number of bytes at which PostgreSQL cuts names.
+    static let maximumNameLength = 63
+
     /// The URL as libpq takes it, without the parameter `schema`.
     let url: String
     let schema: String
@@ -24,7 +27,7 @@ struct ConnectionAddress: Sendable, CustomStringConvertible {
         self.url = String(parts[0]) + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
         self.schema = named.map { $0.removingPercentEncoding ?? "" } ?? schema
         guard !self.schema.isEmpty, !self.schema.utf8.contains(0),
-            self.schema.utf8.count <= PostgresSchema.maximumNameLength, let fields = Self.fields(self.url)
+            self.schema.utf8.count <= Self.maximumNameLength, let fields = Self.fields(self.url)
         else {
             // The URL itself may hold a password, wherever its author has put it.
             throw StoreError(
@@ -48,7 +51,13 @@ struct ConnectionAddress: Sendable, CustomStringConvertible {
     /// The parts of a URL by libpq's names, or nil where it is none.
     private static func fields(_ url: String) -> [String: String]? {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), !url.utf8.contains(0) else { return nil }
-        guard let options = PQconninfoParse(url, nil) else { return nil }
+        var fault: UnsafeMutablePointer<CChar>?
+        defer { PQfreemem(fault) }
+        guard let options = PQconninfoParse(url, &fault) else {
+            // No memory is no fault of the URL.
+            if PostgresConnection.isShortOfMemory(fault) { fatalError("There is no memory left to read a store's URL") }
+            return nil
+        }
         defer { PQconninfoFree(options) }
         var fields: [String: String] = [:]
         var option = options

@@ -1,4 +1,5 @@
 import CPostgres
+import StoreSQL
 
 /// A connection to a server, which runs lists of statements in one round trip each.
 ///
@@ -17,7 +18,7 @@ final class PostgresConnection {
     private let connection: OpaquePointer
     /// The names of the prepared statements, by their text.
     private var names: [String: String] = [:]
-    /// The names of those whose preparation is under way.
+    /// The names of the statements whose preparation is under way.
     private var pendingNames: [String: String] = [:]
     private var preparedCount = 0
     /// The number of prepared statements above which the connection forgets them all. The texts depend on what chunks
@@ -104,7 +105,7 @@ final class PostgresConnection {
         }
     }
 
-    /// Returns what helps against a failure to connect, by libpq's words for it.
+    /// Returns the remedy for a failure to connect, by libpq's words for it.
     private static func remedy(_ reason: String) -> String {
         if ["certificate", "private key", "SSL", "no encryption"].contains(where: { reason.contains($0) }) {
             return
@@ -158,10 +159,10 @@ final class PostgresConnection {
     }
 
     /// Whether the connection is lost.
-    var isLost: Bool { hasEndedEarly || PQstatus(connection) == CONNECTION_BAD }
+    var isLost: Bool { isAdrift || PQstatus(connection) == CONNECTION_BAD }
 
-    /// Whether the results of a round trip ended before its sync: libpq may still take the connection for a good one.
-    private var hasEndedEarly = false
+    /// Whether nobody knows what the server will send next: libpq may still take the connection for a good one.
+    var isAdrift = false
 
     // MARK: Statements
 
@@ -201,35 +202,32 @@ final class PostgresConnection {
         waiting = []
         roundTripCount += 1
         if isLost { throw .disconnected(action) }
-        // Results of the connection's own statements, by their numbers: the texts of those prepared, nil of others.
-        var own: [Int: String?] = [:]
-        var number = 0
+        var (trip, number) = (RoundTrip(action: action), 0)
         let isIdle = PQtransactionStatus(connection) == PQTRANS_IDLE
-        if isPooled, isIdle, let first = all.first {
-            let place = first.sql.hasPrefix("BEGIN") ? 1 : 0
+        if isPooled, isIdle, !all.isEmpty {
+            let place = Self.placeBehindBegin(all)
             all.insert(setting(settings), at: place)
-            own[place] = .some(nil)
-        } else if isIdle, names.count > Self.maximumPreparedCount {
-            names = [:]
-            own[0] = .some(nil)
-            number = 1
-            guard PQsendQueryParams(connection, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1 else {
-                throw .disconnected(action)
-            }
+            trip.own[place] = .some(nil)
         }
-        var refusals: [Int: StoreError] = [:]
-        for statement in all {
+        let release = isIdle && names.count > Self.maximumPreparedCount ? Self.placeBehindBegin(all) : nil
+        for (place, statement) in all.enumerated() {
+            if place == release {
+                trip.own[number] = .some(nil)
+                try releasePrepared(action)
+                number += 1
+            }
             if !isPooled, names[statement.sql] == nil, pendingNames[statement.sql] == nil {
-                own[number] = statement.sql
+                trip.own[number] = statement.sql
                 try prepare(statement.sql, action)
                 number += 1
             }
             try send(statement, action)
-            refusals[number] = statement.refusal
+            trip.refusals[number] = statement.refusal
             number += 1
         }
-        guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
-        let results = try results(own, refusals, action, streamed: isStreamed ? number - 1 : nil, each)
+        guard PQpipelineSync(connection) == 1 else { throw giveUp(action) }
+        if isStreamed { trip.streamed = number - 1 }
+        let results = try results(of: &trip, each)
         onProgress?()
         for (entry, result) in zip(before, results) { try entry.check?(result) }
         return Array(results.suffix(statements.count))
@@ -243,17 +241,41 @@ final class PostgresConnection {
         return result
     }
 
+    /// Undoes the open transaction. The end of a connection undoes it too, so a connection that cannot undo it is given up.
+    func rollback() throws(StoreError) {
+        if isLost { return }
+        do {
+            try run(PostgresStatement("ROLLBACK"), "undo the transaction")
+        } catch {
+            isAdrift = true
+            throw error
+        }
+    }
+
     /// Undoes the open transaction after a failure, which the caller reports.
     func undo() {
         forget()
-        if !isLost { _ = try? run(PostgresStatement("ROLLBACK")) }
+        try? rollback()
+    }
+
+    /// The place of the connection's own statements: behind the one that opens a transaction. That one sets the isolation,
+    /// and has to be the first.
+    private static func placeBehindBegin(_ statements: [PostgresStatement]) -> Int {
+        statements.first?.opensTransaction == true ? 1 : 0
+    }
+
+    private func releasePrepared(_ action: String) throws(StoreError) {
+        (names, pendingNames) = ([:], [:])
+        guard PQsendQueryParams(connection, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1 else {
+            throw giveUp(action)
+        }
     }
 
     private func prepare(_ sql: String, _ action: String) throws(StoreError) {
         let name = "s\(preparedCount)"
         preparedCount += 1
         pendingNames[sql] = name
-        if PQsendPrepare(connection, name, sql, 0, nil) != 1 { throw .disconnected(action) }
+        if PQsendPrepare(connection, name, sql, 0, nil) != 1 { throw giveUp(action) }
     }
 
     private func send(_ statement: PostgresStatement, _ action: String) throws(StoreError) {
@@ -272,82 +294,79 @@ final class PostgresConnection {
             }
             return PQsendQueryPrepared(connection, name, Int32(count), values, lengths, formats, 1)
         }
-        if sent != 1 { throw .disconnected(action) }
+        if sent != 1 { throw giveUp(action) }
     }
 
-    /// Reads the results up to the end of the round trip, those of the connection's own statements aside.
-    ///
-    /// - Parameter streamed: the number of the statement whose rows `each` takes one by one.
-    private func results(
-        _ own: [Int: String?], _ refusals: [Int: StoreError], _ action: String, streamed: Int?,
-        _ each: (PostgresRow) -> Void
-    ) throws(StoreError) -> [PostgresResult] {
-        var results: [PostgresResult] = []
-        var (heldCount, awaited) = (0, streamed)
-        var failure: StoreError?
+    /// A round trip whose results are read.
+    private struct RoundTrip {
+        let action: String
+        /// The connection's own statements by their numbers: the text of a prepared one, nil for another.
+        var own: [Int: String?] = [:]
+        var refusals: [Int: StoreError] = [:]
+        /// The number of the statement whose rows are taken one by one.
+        var streamed: Int?
+        /// The number of the statement whose results come.
         var number = 0
+        var results: [PostgresResult] = []
+        var heldCount = 0
+        var failure: StoreError?
+    }
+
+    /// Reads the results up to the end of the round trip, without the results of the connection's own statements.
+    private func results(
+        of trip: inout RoundTrip, _ each: (PostgresRow) -> Void
+    ) throws(StoreError) -> [PostgresResult] {
+        var awaited = trip.streamed
         // One null ends the results of a statement. A second one says that no more will come.
         var isAtEnd = false
         defer {
             pendingNames = [:]
-            greatestHeldRowCount = max(greatestHeldRowCount, heldCount)
-        }
-        func take(_ result: PostgresResult) {
-            rowCount += result.count
-            if streamed != number { return heldCount += result.count }
-            for row in result.rows { each(row) }
+            greatestHeldRowCount = max(greatestHeldRowCount, trip.heldCount)
         }
         while true {
             // libpq takes this mode for a statement once the one before it has ended.
-            if awaited == number {
+            if awaited == trip.number {
                 PQsetSingleRowMode(connection)
                 awaited = nil
             }
-            guard let result = PQgetResult(connection) else {
-                hasEndedEarly = isAtEnd
-                if isLost { throw failure ?? .disconnected(action) }
+            guard let result = nextResult() else {
+                isAdrift = isAdrift || isAtEnd
+                if isLost { throw trip.failure ?? .disconnected(trip.action) }
                 isAtEnd = true
-                number += 1
+                trip.number += 1
                 continue
             }
             isAtEnd = false
-            switch PQresultStatus(result) {
-            case PGRES_PIPELINE_SYNC:
+            if PQresultStatus(result) == PGRES_PIPELINE_SYNC {
                 PQclear(result)
-                if let failure { throw failure }
-                return results
-            case PGRES_SINGLE_TUPLE: take(PostgresResult(result))
-            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
-                if let sql = own[number] {
-                    if let sql { names[sql] = pendingNames[sql] }
-                    PQclear(result)
-                } else {
-                    results.append(PostgresResult(result))
-                    take(results[results.count - 1])
-                }
-            case PGRES_PIPELINE_ABORTED: PQclear(result)
-            default:
-                failure = failure ?? self.failure(result, action, refusal: refusals[number])
-                PQclear(result)
+                if let failure = trip.failure { throw failure }
+                return trip.results
             }
+            take(result, in: &trip, each)
         }
     }
 
-    /// Returns the error of a statement that failed.
-    ///
-    /// - Parameter refusal: what the statement stands for where it refuses.
-    func failure(_ result: OpaquePointer, _ action: String, refusal: StoreError? = nil) -> StoreError {
-        func field(_ name: Character) -> String {
-            PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
+    private func take(_ result: OpaquePointer, in trip: inout RoundTrip, _ each: (PostgresRow) -> Void) {
+        func take(_ result: PostgresResult) {
+            rowCount += result.count
+            if trip.streamed != trip.number { return trip.heldCount += result.count }
+            for row in result.rows { each(row) }
         }
-        let state = field("C")
-        if state.isEmpty { return .disconnected(action) }
-        if let refusal, state == PostgresStatement.refusalState { return refusal }
-        // The message of an error of the language has names; that of an error of a value has the value.
-        let isOfLanguage = state.hasPrefix("42") || state.hasPrefix("0A") || state.hasPrefix("25")
-        let place = [field("t"), field("c"), field("n")].filter { !$0.isEmpty }.joined(separator: ", ")
-        // The details name what rests on a table or view that is to go.
-        let dependents = state == "2BP01" ? field("D").split(separator: "\n").joined(separator: "; ") : nil
-        return StoreError(sqlState: state, action: action, place: dependents ?? (isOfLanguage ? field("M") : place))
+        switch PQresultStatus(result) {
+        case PGRES_SINGLE_TUPLE: take(PostgresResult(result))
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+            if let sql = trip.own[trip.number] {
+                if let sql { names[sql] = pendingNames[sql] }
+                PQclear(result)
+            } else {
+                let held = PostgresResult(result)
+                trip.results.append(held)
+                take(held)
+            }
+        case PGRES_PIPELINE_ABORTED: PQclear(result)
+        default:
+            trip.failure = trip.failure ?? failure(result, trip.action, refusal: trip.refusals[trip.number])
+            PQclear(result)
+        }
     }
 }

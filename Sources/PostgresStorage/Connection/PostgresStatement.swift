@@ -35,6 +35,9 @@ struct PostgresStatement {
     /// The server's code for a text that is no number.
     static let refusalState = "22P02"
 
+    /// Whether the statement opens a transaction.
+    var opensTransaction: Bool { sql.hasPrefix("BEGIN") }
+
     /// Begins a transaction whose statements each see the commits before them, whatever the server's default is.
     static let begin = PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
 
@@ -60,7 +63,7 @@ struct PostgresStatement {
         return statement
     }
 
-    /// Takes the values of another statement over, and returns its text with the numbers that they have here.
+    /// Appends the values of another statement, and returns its text with the values' numbers in this statement.
     mutating func take(_ other: PostgresStatement) -> String {
         let (offset, shift) = (places.count, bytes.count)
         bytes += other.bytes
@@ -111,7 +114,7 @@ struct PostgresStatement {
         bind(number)
     }
 
-    /// The statement with such numbers counted from those that the transaction keeps in its settings.
+    /// The statement with such numbers counted from the numbers that the transaction keeps in its settings.
     var counted: PostgresStatement {
         var statement = self
         for (place, base) in countedPlaces {
@@ -124,7 +127,7 @@ struct PostgresStatement {
 
     // MARK: Lists
 
-    /// Binds values as those of a column.
+    /// Binds values in the form of a column.
     ///
     /// - Throws: as ``bind(_:as:)``.
     mutating func bind(

@@ -4,6 +4,6 @@ struct StoreMark: Equatable, Sendable {
 
     static let query = PostgresStatement("SELECT to_regclass('_metadata')::oid::int8")
 
-    /// Takes the result of ``query``.
+    /// Reads the mark from the result of ``query``.
     init(_ result: PostgresResult) { table = result.first?.optionalInteger(0) }
 }

@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// Comments on tables and columns, which `psql` shows with `\d+`: what the model says of them.
 struct PostgresComments {
     private let model: ObjectModel
@@ -9,7 +11,7 @@ struct PostgresComments {
             + model.joinTables.map(comment)
     }
 
-    private static let ownTables = [
+    static let ownTables = [
         (name: "_metadata", text: "The layout's version, the store's identity, and the model"),
         (name: "_sequence", text: "The next pk of each entity"),
         (name: "_lease", text: "The worker that writes the store; the epoch grows with each one"),

@@ -1,60 +1,33 @@
+import StoreSQL
+
 /// The SQL that lays a store out for a model: tables and columns with the names that SQLite has for them.
 ///
 /// No table declares a foreign key: the graph keeps references whole, and the server would look each one up once more.
 struct PostgresSchema {
     /// The layout's own version, kept in `_metadata`; a store with a greater one is refused.
     static let formatVersion = 2
-    /// The number of bytes at which PostgreSQL cuts names.
-    static let maximumNameLength = 63
 
     let model: ObjectModel
 
     init(_ model: ObjectModel) { self.model = model }
 
     var statements: [String] {
-        Self.ownTables + Self.sharedTables
+        PostgresDialect.ownTables + Self.counters + Self.sharedTables
             + model.rootEntities.flatMap { [table($0)] + PostgresIndexes(model, $0).statements }
             + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(model.view)
     }
 
     /// The names of the tables and views that a store may have.
     var relationNames: Set<String> {
-        let start = "CREATE TABLE "
-        let own = (Self.ownTables + Self.sharedTables).filter { $0.hasPrefix(start) }
-            .map { String($0.dropFirst(start.count).prefix { $0 != " " }) }
         let entities = model.entities.flatMap { [$0.tableName, $0.viewName, $0.readableViewName] }
-        return Set(own + entities + model.joinTables.map(\.name) + [PostgresViews.historyName])
+        return Set(
+            PostgresComments.ownTables.map(\.name) + entities + model.joinTables.map(\.name) + [
+                PostgresViews.historyName
+            ])
     }
 
-    /// The columns that each table of PostgreSQL has.
-    private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
-
-    /// - Throws: ``StoreError`` with code `store.unavailable` where PostgreSQL would cut a name, or has it for a column of
-    ///   its own.
-    static func checkNames(_ model: ObjectModel) throws(StoreError) {
-        let columns = model.entities.flatMap(\.columnNames)
-        if let name = columns.first(where: systemColumns.contains) {
-            throw StoreError(
-                .unavailable, "PostgreSQL has a column '\(name)' of its own in each table",
-                remedy: "Give the property another name, such as '\(name)_', or keep the store in a file")
-        }
-        let tables = model.entities.flatMap { [$0.tableName, $0.viewName] } + model.joinTables.map(\.name)
-        if let name = tables.first(where: { $0.hasPrefix("pg_") }) {
-            throw StoreError(
-                .unavailable, "PostgreSQL has names such as '\(name)' for tables of its own",
-                remedy: "Give the entity a name that does not begin with 'pg_', or keep the store in a file")
-        }
-        let names = tables + columns
-        guard let name = names.first(where: { $0.utf8.count > maximumNameLength }) else { return }
-        throw StoreError(
-            .unavailable, "PostgreSQL cuts the name '\(name)': it has more than \(maximumNameLength) bytes",
-            remedy: "Give the entity or property a shorter name")
-    }
-
-    private static let ownTables = [
-        "CREATE TABLE _metadata (key text COLLATE \"C\" PRIMARY KEY, value text NOT NULL)",
-        "CREATE TABLE _sequence (entity text COLLATE \"C\" PRIMARY KEY, next bigint NOT NULL)",
-        // One row for the writer: who may write, and the last numbers that were given out.
+    /// One row each: who may write, and the last numbers that were given out.
+    private static let counters = [
         """
         CREATE TABLE _lease (id smallint PRIMARY KEY CHECK (id = 1), epoch bigint NOT NULL, holder text NOT NULL, \
         expires bigint NOT NULL, backend integer, started timestamptz)
@@ -65,69 +38,12 @@ struct PostgresSchema {
         """,
         "INSERT INTO _lease (id, epoch, holder, expires) VALUES (1, 0, '', 0)",
         "INSERT INTO _token (id, token, \"deadLetter\", conflict) VALUES (1, 0, 0, 0)",
-        """
-        CREATE TABLE _history_transaction (token bigint PRIMARY KEY, time bigint NOT NULL, author text COLLATE "C" NOT NULL, \
-        context text COLLATE "C", source text COLLATE "C", "firstChange" bigint NOT NULL, "changeCount" bigint NOT NULL, \
-        \(transactionAdditions.joined(separator: ", ")))
-        """,
-        "CREATE INDEX _history_transaction_time ON _history_transaction (time)",
-        """
-        CREATE TABLE _history_change (id bigint PRIMARY KEY, token bigint NOT NULL, entity text COLLATE "C" NOT NULL, \
-        object bigint NOT NULL, identity bytea, change smallint NOT NULL, properties text COLLATE "C", \
-        tombstone text COLLATE "C")
-        """,
-        "CREATE INDEX _history_change_deletion ON _history_change (object) WHERE change = 2",
-        """
-        CREATE TABLE _history_range (id bigint PRIMARY KEY, count bigint NOT NULL, token bigint NOT NULL, \
-        entity text COLLATE "C" NOT NULL, first bigint NOT NULL, last bigint NOT NULL, objects text COLLATE "C", \
-        change smallint NOT NULL, properties text COLLATE "C")
-        """,
-        """
-        CREATE TABLE _position (topic text COLLATE "C" NOT NULL, partition integer NOT NULL, \
-        "nextOffset" bigint NOT NULL, detail text COLLATE "C", PRIMARY KEY (topic, partition))
-        """,
-        """
-        CREATE TABLE _dead_letter (id bigint PRIMARY KEY, time bigint NOT NULL, topic text COLLATE "C" NOT NULL, \
-        partition integer NOT NULL, "offset" bigint NOT NULL, line bigint, stage text COLLATE "C" NOT NULL, \
-        code text COLLATE "C" NOT NULL, reason text COLLATE "C" NOT NULL, key bytea, value bytea, "valueBytes" bigint, \
-        headers text COLLATE "C", attempts bigint NOT NULL, \(deadLetterTimestamp))
-        """,
-        "CREATE INDEX _dead_letter_place ON _dead_letter (topic, partition, \"offset\")",
-        """
-        CREATE TABLE _tombstone (entity text COLLATE "C" NOT NULL, identity bytea NOT NULL, version bytea, \
-        time bigint, token bigint NOT NULL, saved bigint NOT NULL, PRIMARY KEY (entity, identity))
-        """,
-        "CREATE TABLE _cursor (name text COLLATE \"C\" PRIMARY KEY, token bigint NOT NULL, time bigint NOT NULL)",
-        """
-        CREATE TABLE _conflict (id bigint PRIMARY KEY, token bigint NOT NULL, time bigint NOT NULL, \
-        kind text COLLATE "C" NOT NULL, entity text COLLATE "C" NOT NULL, identity bytea, property text COLLATE "C", \
-        local text COLLATE "C", stored text COLLATE "C", policy text COLLATE "C" NOT NULL, \
-        decision text COLLATE "C" NOT NULL, source text COLLATE "C")
-        """,
-        auditTable,
     ]
-
-    /// The columns of a transaction beyond the first layout: the trace context of its first record, and the store's epoch.
-    private static let transactionAdditions = ["trace text COLLATE \"C\"", "epoch bigint NOT NULL DEFAULT 0"]
-
-    private static let deadLetterTimestamp = "\"\(DeadLetter.timestampColumn)\" bigint"
-
-    /// Gives a store of an earlier version the column with the timestamps of records. Earlier programs write such a store
-    /// all the same: they name the columns that they fill.
-    static let deadLetterAddition = "ALTER TABLE _dead_letter ADD COLUMN \(deadLetterTimestamp)"
-
-    /// The administrative requests, with their answers.
-    private static let auditTable = """
-        CREATE TABLE _audit (id bigint PRIMARY KEY, time bigint NOT NULL, actor text COLLATE "C" NOT NULL, \
-        action text COLLATE "C" NOT NULL, request text COLLATE "C" NOT NULL, \
-        "idempotencyKey" text COLLATE "C" UNIQUE, result text COLLATE "C")
-        """
 
     /// Makes a store of an older layout one of the present layout.
     static func upgrade(from format: Int) -> [PostgresStatement] {
         if format >= formatVersion { return [] }
-        let additions = transactionAdditions.map { "ALTER TABLE _history_transaction ADD COLUMN \($0)" } + [auditTable]
-        return additions.map { PostgresStatement($0) }
+        return PostgresDialect.auditAdditions.map { PostgresStatement($0) }
             + [.putMetadata([(key: "formatVersion", value: String(formatVersion))])]
     }
 
@@ -154,13 +70,7 @@ struct PostgresSchema {
 
     private func table(_ root: Entity) -> String {
         let kinds = Self.kinds(of: root, model)
-        var columns = ["pk bigint PRIMARY KEY"]
-        for (slot, name) in root.columnNames.enumerated() {
-            columns.append("\(SQLText.quoted(name)) \(kinds[slot].declaration)")
-        }
-        if root.sharesTable { columns.append("_entity text COLLATE \"C\" NOT NULL") }
-        columns.append("_placeholder boolean NOT NULL DEFAULT false")
-        return "CREATE TABLE \(SQLText.quoted(root.tableName)) (\(columns.joined(separator: ", ")))"
+        return PostgresDialect.creation(of: StoreTable(root)) { kinds[$0].declaration }
     }
 
     /// The kinds of a hierarchy's columns, one a slot. Columns of relationships and positions hold numbers.
@@ -174,14 +84,9 @@ struct PostgresSchema {
     }
 
     private func joinTable(_ join: JoinTable) -> [String] {
-        let name = SQLText.quoted(join.name)
-        let positions = join.positionColumns.map { "\(SQLText.quoted($0)) bigint, " }.joined()
-        return [
-            """
-            CREATE TABLE \(name) (owner bigint NOT NULL, destination bigint NOT NULL, \(positions)\
-            PRIMARY KEY (owner, destination))
-            """,
-            "CREATE INDEX ON \(name) (destination, owner)",
+        [
+            PostgresDialect.creation(of: StoreTable(join)),
+            "CREATE INDEX ON \(join.quotedName) (destination, owner)",
         ]
     }
 }

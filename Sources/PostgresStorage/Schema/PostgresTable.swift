@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// The table of a hierarchy of entities, most often of one: its columns as statements name them, and its rows.
 final class PostgresTable: Sendable {
     /// The entity at the top of the hierarchy.
@@ -19,7 +21,7 @@ final class PostgresTable: Sendable {
         members = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     }
 
-    /// Returns the tables of a model, one an entity; those of a hierarchy are the same.
+    /// Returns the tables of a model, one for each entity; the entities of a hierarchy share one.
     static func all(_ model: ObjectModel) -> [PostgresTable] {
         let tables = Dictionary(
             uniqueKeysWithValues: model.rootEntities.map { ($0.index, PostgresTable($0, model)) })

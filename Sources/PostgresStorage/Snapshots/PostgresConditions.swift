@@ -1,20 +1,22 @@
+import StoreSQL
+
 /// Compiles the conditions that PostgreSQL judges exactly as the graph's evaluator does.
 ///
 /// These compare attributes, to-one relationships, and aggregates of whole numbers, also along paths and in collections.
 /// Everything else stays to the evaluator, over rows that the compiled part leaves.
-///
-/// Paths over to-one relationships become outer joins, one for each distinct path of a scope. A condition on the objects
-/// of a to-many relationship becomes an EXISTS, and an aggregate of them a subquery. Each has a scope of its own.
-struct PostgresConditions {
+struct PostgresConditions: SQLConditions {
+    /// The server does not judge this as the evaluator does.
+    struct Unjudged: Error {}
+
+    static let tooManyTables = Unjudged()
+
     let model: ObjectModel
     let tables: [PostgresTable]
     /// The value of `now()`, in microseconds since 1970 UTC.
     let now: Int64
     /// The values of the parameters, and the conditions so far.
     var query = PostgresQuery()
-    /// The tables of the fetched objects and of each collection's objects.
-    var scopes: [Int: Scope] = [:]
-    var aliasCount = 0
+    var scopes: SQLScopes
     /// The keys of the groups, where the rows of a request are groups.
     var groupKeys: Set<String>?
 
@@ -23,7 +25,8 @@ struct PostgresConditions {
         model = request.model
         self.tables = tables
         now = request.time
-        scopes[0] = Scope(alias: "t", entity: request.entity.index)
+        scopes = SQLScopes(request.model)
+        _ = scopes.open(0, entity: request.entity.index, alias: "t")
         if !request.includesPlaceholders { query.add("NOT t._placeholder") }
         let isWhole = request.entity.parentIndex == nil && request.includesSubentities
         if request.entity.sharesTable, !isWhole {
@@ -41,138 +44,102 @@ struct PostgresConditions {
         return condition.isExact
     }
 
-    /// Returns a condition that is true wherever the predicate is, or nil where none but that of all rows is known.
+    /// Returns a condition that is true wherever the predicate is. Returns nil where only a condition that takes all
+    /// rows is known.
     private mutating func superset(_ predicate: CheckedPredicate) -> (sql: String, isExact: Bool)? {
-        if let text = attempt({ $0.condition(predicate) }) { return (text, true) }
+        // Tables and parameters of what cannot be compiled are not kept.
+        var copy = self
+        if let text = try? copy.condition(predicate) {
+            self = copy
+            return (text, true)
+        }
         guard case .and(let parts) = predicate else { return nil }
         let texts = parts.compactMap { superset($0)?.sql }
         return texts.isEmpty ? nil : ("(\(texts.joined(separator: " AND ")))", false)
     }
 
-    /// Compiles something, and takes everything back where it cannot be compiled.
-    mutating func attempt<Result>(_ body: (inout PostgresConditions) -> Result?) -> Result? {
-        var copy = self
-        guard let result = body(&copy) else { return nil }
-        self = copy
-        return result
-    }
-
-    // MARK: Predicates
-
-    /// Returns a condition, or nil where a part of it cannot be compiled. It may be unknown where it is false.
-    mutating func condition(_ predicate: CheckedPredicate) -> String? {
-        switch predicate {
-        case .constant(let value): return value ? "true" : "false"
-        case .and(let parts): return joined(parts, " AND ", empty: "true")
-        case .or(let parts): return joined(parts, " OR ", empty: "false")
-        case .not(let inner): return condition(inner).map { "((\($0)) IS NOT TRUE)" }
-        case .comparison(let comparison): return condition(comparison)
-        case .exists(let collection, let inner):
-            open(collection)
-            guard let condition = condition(inner), let rows = rows(of: collection) else { return nil }
-            return "EXISTS (SELECT 1 FROM \(rows.from) WHERE \(rows.link) AND (\(condition)))"
-        }
-    }
-
-    private mutating func joined(_ parts: [CheckedPredicate], _ word: String, empty: String) -> String? {
-        var texts: [String] = []
-        for part in parts {
-            guard let text = condition(part) else { return nil }
-            texts.append(text)
-        }
-        return texts.isEmpty ? empty : "(\(texts.joined(separator: word)))"
-    }
-
     // MARK: Comparisons
 
-    private mutating func condition(_ comparison: CheckedComparison) -> String? {
-        guard comparison.options.isEmpty else { return nil }
+    mutating func condition(_ comparison: CheckedComparison) throws(Unjudged) -> String {
+        if !comparison.options.isEmpty { throw Unjudged() }
         let left = comparison.left
         switch comparison.right {
         case .one(let right):
             switch comparison.relation {
-            case .equal: return equal(left, right)
-            case .notEqual: return equal(left, right).map { "((\($0)) IS NOT TRUE)" }
+            case .equal: return try equal(left, right)
+            case .notEqual: return "((\(try equal(left, right))) IS NOT TRUE)"
             case .less, .lessOrEqual, .greater, .greaterOrEqual:
-                guard let sides = sides([left, right]) else { return nil }
-                return "\(sides[0]) \(comparison.relation.rawValue) \(sides[1])"
-            case .beginsWith, .contains, .endsWith, .like: return textual(comparison.relation, left, right)
-            default: return nil
+                return try sides([left, right]).joined(separator: " \(comparison.relation.rawValue) ")
+            case .beginsWith, .contains, .endsWith, .like: return try textual(comparison.relation, left, right)
+            default: throw Unjudged()
             }
         case .many(let right) where comparison.relation == .between:
-            guard right.count == 2, let sides = sides([left] + right) else { return nil }
+            let sides = try sides([left] + right)
+            if sides.count != 3 { throw Unjudged() }
             return "\(sides[0]) BETWEEN \(sides[1]) AND \(sides[2])"
-        case .many(let right): return isOneOf(left, right)
+        case .many(let right): return try isOneOf(left, right)
         }
     }
 
-    private mutating func equal(_ left: TypedExpression, _ right: TypedExpression) -> String? {
-        if right.value != nil { return isOneOf(left, [right]) }
+    private mutating func equal(_ left: TypedExpression, _ right: TypedExpression) throws(Unjudged) -> String {
+        if right.value != nil { return try isOneOf(left, [right]) }
         if left.type.isObject {
-            guard right.type.isObject, let first = expression(left), let second = expression(right) else { return nil }
-            return "\(first.sql) IS NOT DISTINCT FROM \(second.sql)"
+            if !right.type.isObject { throw Unjudged() }
+            return "\(try expression(left).sql) IS NOT DISTINCT FROM \(try expression(right).sql)"
         }
-        return sides([left, right]).map { "\($0[0]) IS NOT DISTINCT FROM \($0[1])" }
+        return try sides([left, right]).joined(separator: " IS NOT DISTINCT FROM ")
     }
 
     /// Compares with several values, of which missing ones equal a missing value.
-    private mutating func isOneOf(_ left: TypedExpression, _ right: [TypedExpression]) -> String? {
-        guard let subject = expression(left) else { return nil }
+    private mutating func isOneOf(_ left: TypedExpression, _ right: [TypedExpression]) throws(Unjudged) -> String {
+        let subject = try expression(left)
         var terms: [String] = []
         var present: [Value] = []
         for other in right {
-            if other.value?.isNull == true {
+            guard let value = other.value else {
+                terms.append(try equal(left, other))
+                continue
+            }
+            if value.isNull {
                 terms.append("\(subject.sql) IS NULL")
-            } else if let value = other.value, !left.type.isObject, subject.kind.literalKind(of: other) == subject.kind
-            {
-                present.append(value)
-            } else if let value = other.value, left.type.isObject {
+            } else if left.type.isObject || subject.kind.literalKind(of: other) == subject.kind {
                 present.append(value)
             } else {
-                guard
-                    let term = other.value == nil ? equal(left, other) : sides([left, other])?.joined(separator: " = ")
-                else { return nil }
-                terms.append(term)
+                terms.append(try sides([left, other]).joined(separator: " = "))
             }
         }
         if !present.isEmpty {
-            guard
-                let list = left.type.isObject ? identities(present, left.type) : query.parameter(present, subject.kind)
-            else { return nil }
+            let list = try left.type.isObject ? identities(present, left.type) : query.parameter(present, subject.kind)
             terms.append("\(subject.sql) = ANY(\(list))")
         }
         return terms.isEmpty ? "false" : "(\(terms.joined(separator: " OR ")))"
     }
 
     /// The keys of the objects with these identities, as `ANY` takes them.
-    private mutating func identities(_ values: [Value], _ type: ExpressionType) -> String? {
-        guard case .object(let index) = type else { return nil }
+    private mutating func identities(_ values: [Value], _ type: ExpressionType) throws(Unjudged) -> String {
+        guard case .object(let index) = type else { throw Unjudged() }
         let (entity, table) = (model.entities[index], tables[index])
         let kind = table.kinds[entity.identitySlot]
-        guard values.allSatisfy({ kind.holds($0) }) else { return nil }
+        if !values.allSatisfy({ kind.holds($0) }) { throw Unjudged() }
         let list = query.parameter(values, kind)
         return "SELECT d.pk FROM \(table.name) d WHERE d.\(table.columns[entity.identitySlot]) = ANY(\(list))"
     }
 
-    /// Returns expressions that compare there as their values do, or nil.
-    private mutating func sides(_ all: [TypedExpression]) -> [String]? {
+    /// Returns expressions that compare there as their values do.
+    private mutating func sides(_ all: [TypedExpression]) throws(Unjudged) -> [String] {
         var compiled: [Compiled?] = []
         for side in all {
-            guard side.value == nil else {
-                compiled.append(nil)
-                continue
-            }
-            guard !side.type.isObject, let text = expression(side) else { return nil }
-            compiled.append(text)
+            if side.value == nil, side.type.isObject { throw Unjudged() }
+            compiled.append(side.value == nil ? try expression(side) : nil)
         }
-        guard let first = compiled.lazy.compactMap({ $0 }).first else { return nil }
+        guard let first = compiled.lazy.compactMap({ $0 }).first else { throw Unjudged() }
         var texts: [String] = []
         for (side, known) in zip(all, compiled) {
             if let known {
-                guard known.kind.compares(with: first.kind) else { return nil }
+                if !known.kind.compares(with: first.kind) { throw Unjudged() }
                 texts.append(known.sql)
             } else if let value = side.value {
-                guard let kind = first.kind.literalKind(of: side) else { return nil }
+                guard let kind = first.kind.literalKind(of: side) else { throw Unjudged() }
                 texts.append(value.isNull ? "NULL::\(kind.declaration)" : query.parameter(value, kind))
             }
         }
@@ -183,15 +150,15 @@ struct PostgresConditions {
 
     private mutating func textual(
         _ relation: FetchPredicate.Relation, _ left: TypedExpression, _ right: TypedExpression
-    ) -> String? {
+    ) throws(Unjudged) -> String {
         if relation == .like {
-            guard let pattern = right.value?.text, ColumnKind.text.holds(.text(pattern)),
-                let subject = expression(left),
-                subject.kind == .text
-            else { return nil }
+            guard let pattern = right.value?.text, ColumnKind.text.holds(.text(pattern)) else { throw Unjudged() }
+            let subject = try expression(left)
+            if subject.kind != .text { throw Unjudged() }
             return "\(subject.sql) LIKE \(query.parameter(.text(TextPatterns.serverPattern(like: pattern)), .text))"
         }
-        guard expression(left)?.kind == .text, let sides = sides([left, right]) else { return nil }
+        if try expression(left).kind != .text { throw Unjudged() }
+        let sides = try sides([left, right])
         return switch relation {
         case .beginsWith: "starts_with(\(sides[0]), \(sides[1]))"
         case .contains: "strpos(\(sides[0]), \(sides[1])) > 0"
@@ -264,13 +231,13 @@ extension ColumnKind {
 }
 
 extension PostgresQuery {
-    /// Takes a value of a column's form.
+    /// Adds a value of a column's form, and returns its parameter.
     mutating func parameter(_ value: Value, _ kind: ColumnKind) -> String {
         kind.stored(
             parameter(kind.parameterType) { statement throws(StoreError) in try statement.bind(value, as: kind) })
     }
 
-    /// Takes values of a column's form, for `ANY`.
+    /// Adds values of a column's form, for `ANY`, and returns their parameter.
     mutating func parameter(_ values: [Value], _ kind: ColumnKind) -> String {
         let list = parameter("\(kind.parameterType)[]") { statement throws(StoreError) in
             try statement.bind(values, as: kind)

@@ -15,7 +15,7 @@ struct PostgresOrder {
         var keys: [Key] = []
         for key in sort {
             guard key.options.isEmpty, !key.expression.type.isObject,
-                let compiled = conditions.expression(key.expression)
+                let compiled = try? conditions.expression(key.expression)
             else { return nil }
             keys.append(Key(column: compiled.sql, kind: compiled.kind, isDescending: key.isDescending))
         }

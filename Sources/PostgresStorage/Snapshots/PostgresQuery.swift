@@ -1,9 +1,9 @@
 /// A query under construction: conditions with the values of their parameters.
 struct PostgresQuery {
     private var binds: [(inout PostgresStatement) throws(StoreError) -> Void] = []
-    private(set) var conditions: [String] = []
+    private var conditions: [String] = []
 
-    /// Takes a value and returns its parameter, of a type such as `int8[]`.
+    /// Adds a value and returns its parameter, of a type such as `int8[]`.
     mutating func parameter(
         _ type: String, _ bind: @escaping (inout PostgresStatement) throws(StoreError) -> Void
     ) -> String {
@@ -13,11 +13,7 @@ struct PostgresQuery {
 
     mutating func parameter(_ number: Int64) -> String { parameter("int8") { $0.bind(number) } }
 
-    mutating func parameter(_ text: String) -> String { parameter("text") { $0.bind(text) } }
-
     mutating func parameter(_ numbers: [Int64]) -> String { parameter("int8[]") { $0.bind(numbers) } }
-
-    mutating func parameter(_ texts: [String]) -> String { parameter("text[]") { $0.bind(texts) } }
 
     /// Adds a condition that has to hold.
     mutating func add(_ condition: String) { conditions.append(condition) }
@@ -25,11 +21,6 @@ struct PostgresQuery {
     /// Adds a condition on a number, such as `id >`, unless it is nil.
     mutating func add(_ condition: String, _ number: Int64?) {
         if let number { add("\(condition) \(parameter(number))") }
-    }
-
-    /// Adds a condition on a text, such as `author =`, unless it is nil.
-    mutating func add(_ condition: String, _ text: String?) {
-        if let text { add("\(condition) \(parameter(text))") }
     }
 
     /// The conditions behind WHERE.

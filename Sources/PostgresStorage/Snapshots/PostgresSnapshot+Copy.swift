@@ -1,3 +1,5 @@
+import StoreSQL
+
 extension PostgresSnapshot: CopySource {
     /// So many rows come with one round trip.
     private static let batchSize = 2000
@@ -20,13 +22,12 @@ extension PostgresSnapshot: CopySource {
     }
 
     func rowCount(of table: StoreTable) throws -> Int {
-        let query = PostgresStatement("SELECT count(*) FROM \(SQLText.quoted(table.name))")
-        return Int(try run(query).first?.integer(0) ?? 0)
+        Int(try integer("SELECT count(*) FROM \(SQLText.quoted(table.name))"))
     }
 
     func lastNumber(of table: String) throws -> Int64 {
         let column = ["_history_transaction": "token", "_dead_letter": "\"deadLetter\"", "_conflict": "conflict"][table]
         guard let column else { return 0 }
-        return try run(PostgresStatement("SELECT \(column) FROM _token")).first?.integer(0) ?? 0
+        return try integer("SELECT \(column) FROM _token")
     }
 }

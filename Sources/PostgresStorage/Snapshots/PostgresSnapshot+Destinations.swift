@@ -1,3 +1,5 @@
+import StoreSQL
+
 // The destinations of to-many relationships that the evaluator asks for, a page of rows at a time.
 extension PostgresSnapshot {
     struct RelationshipKey: Hashable {
@@ -73,7 +75,8 @@ extension PostgresSnapshot {
 
     private typealias Destination = (owner: Int64, row: StoredRow, place: DestinationPlace)
 
-    /// Returns a page of destinations by owner, those of each in their order: by place and key, without a place first.
+    /// Returns a page of destinations by owner, each owner's destinations in their order: by place and key, without a
+    /// place first.
     private func destinations(
         _ relationship: Relationship, of owners: [Int64], after last: DestinationPlace? = nil, isForward: Bool = true
     ) throws(StoreError) -> [Destination] {

@@ -16,8 +16,10 @@ extension PostgresSnapshot {
     func selection(ofGroups request: CheckedFetchRequest, limit: Int?) -> (Selection, kinds: [ColumnKind])? {
         if request.isDistinct, request.isGrouped { return nil }
         var conditions = PostgresConditions(request, tables)
-        guard conditions.add(request.predicate), let groups = PostgresGroups(request, &conditions) else { return nil }
-        let from = conditions.from(0)
+        guard conditions.add(request.predicate), let groups = try? PostgresGroups(request, &conditions) else {
+            return nil
+        }
+        let from = conditions.scopes.from(0)
         var query = conditions.query
         let page = limit.map { " LIMIT \(query.parameter(Int64($0)))" } ?? ""
         let sql = "SELECT \(groups.selection) FROM \(from) WHERE \(query.condition) \(groups.end)\(page)"
@@ -33,12 +35,11 @@ struct PostgresGroups {
     private let having: String?
     private let order: String
 
-    /// Returns nil where the evaluator has to make the groups.
-    init?(_ request: CheckedFetchRequest, _ conditions: inout PostgresConditions) {
+    /// - Throws: ``PostgresConditions/Unjudged`` where the evaluator has to make the groups.
+    init(_ request: CheckedFetchRequest, _ conditions: inout PostgresConditions) throws(PostgresConditions.Unjudged) {
         let expressions = request.shape.columns.map { Self.expression($0, of: request) }
         for key in request.isGrouped ? request.groupBy : expressions.compactMap({ $0 }) {
-            guard let compiled = conditions.expression(key) else { return nil }
-            keys.append(compiled.sql)
+            keys.append(try conditions.expression(key).sql)
         }
         for (column, key) in zip(request.shape.columns, expressions) {
             // The identity of a destination follows from its key.
@@ -46,25 +47,17 @@ struct PostgresGroups {
             let path = ResolvedPath(
                 scope: 0, origin: request.entity.index, steps: [], to: relationship, in: request.model)
             let reference = TypedExpression(node: .path(path), type: path.type)
-            guard let owner = conditions.expression(reference), keys.contains(owner.sql),
-                let identity = conditions.expression(key)
-            else { return nil }
-            keys.append(identity.sql)
+            if try !keys.contains(conditions.expression(reference).sql) { throw PostgresConditions.Unjudged() }
+            keys.append(try conditions.expression(key).sql)
         }
         conditions.groupKeys = Set(keys)
         for expression in expressions {
-            guard let expression, let compiled = conditions.expression(expression) else { return nil }
+            let compiled = try conditions.expression(try PostgresConditions.given(expression))
             columns.append(compiled.kind.selected(compiled.sql))
             kinds.append(compiled.kind)
         }
-        if let predicate = request.having {
-            guard let condition = conditions.condition(predicate) else { return nil }
-            having = condition
-        } else {
-            having = nil
-        }
-        guard let order = PostgresOrder(request.sort, &conditions, end: "min(t.pk)") else { return nil }
-        self.order = order.sql
+        having = if let predicate = request.having { try conditions.condition(predicate) } else { nil }
+        order = try PostgresConditions.given(PostgresOrder(request.sort, &conditions, end: "min(t.pk)")).sql
     }
 
     /// The values of a column; nil of a list.

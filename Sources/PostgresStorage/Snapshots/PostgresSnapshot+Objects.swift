@@ -21,7 +21,7 @@ extension PostgresSnapshot {
         var conditions = PostgresConditions(request, tables)
         conditions.query.add("t.pk >", last)
         _ = conditions.add(request.predicate)
-        let from = conditions.from(0)
+        let from = conditions.scopes.from(0)
         var query = conditions.query
         let limit = query.parameter(Self.batchSize)
         let selection = tables[request.entity.index].selection("t")
@@ -46,7 +46,7 @@ extension PostgresSnapshot {
         guard conditions.add(request.predicate), let order = PostgresOrder(request.sort, &conditions) else {
             return nil
         }
-        let from = conditions.from(0)
+        let from = conditions.scopes.from(0)
         var query = conditions.query
         if let place, !order.add(after: place, to: &query) { return nil }
         let page = (query.parameter(Int64(limit)), query.parameter(Int64(offset)))
@@ -69,6 +69,6 @@ extension PostgresSnapshot {
         var conditions = PostgresConditions(request, tables)
         guard conditions.add(request.predicate) else { return nil }
         let query = conditions.query
-        return (query, "SELECT count(*) FROM \(conditions.from(0)) WHERE \(query.condition)")
+        return (query, "SELECT count(*) FROM \(conditions.scopes.from(0)) WHERE \(query.condition)")
     }
 }

@@ -1,7 +1,9 @@
 /// A transaction of a connection that reads: a snapshot of a store in PostgreSQL.
 ///
 /// The evaluator asks for one object at a time. The snapshot then loads the answers for all objects that are in hand.
-final class PostgresSnapshot: SnapshotSession {
+final class PostgresSnapshot: SQLSnapshot {
+    typealias Dialect = PostgresDialect
+
     let model: ObjectModel
     let tables: [PostgresTable]
     let connection: PostgresConnection
@@ -19,7 +21,7 @@ final class PostgresSnapshot: SnapshotSession {
     /// So many destinations are read at a time.
     var pageLength = 5000
 
-    /// With more rows in hand, those of the batch alone are kept.
+    /// The number of rows in hand above which the snapshot keeps the rows of the batch only.
     private static let loadedLimit = 20_000
     /// So many keys are asked for at a time.
     static let keyLimit = 5000
@@ -36,15 +38,7 @@ final class PostgresSnapshot: SnapshotSession {
         loaded = Array(repeating: [:], count: model.entities.count)
     }
 
-    func storeID() throws -> String { try metadata("storeID") ?? "" }
-
-    func historyEpochs() throws -> HistoryEpochs { HistoryEpochs(text: try metadata(HistoryEpochs.metadataKey)) }
-
-    func metadata(_ key: String) throws -> String? {
-        var query = PostgresQuery()
-        query.add("key =", key)
-        return try run(query, "SELECT value FROM _metadata WHERE \(query.condition)").first?.text(0)
-    }
+    func deadLettersHaveTimestamps() throws -> Bool { try connection.deadLettersHaveTimestamps("read the store") }
 
     // MARK: Statements
 
@@ -60,7 +54,7 @@ final class PostgresSnapshot: SnapshotSession {
         return try connection.run(statement, "read the store")
     }
 
-    /// Takes the rows of a statement as they arrive.
+    /// Calls `each` with the rows of a statement as they arrive.
     ///
     /// - Parameter each: may not use the snapshot.
     func stream(_ statement: PostgresStatement, each: (PostgresRow) -> Void) throws(StoreError) {
@@ -72,7 +66,11 @@ final class PostgresSnapshot: SnapshotSession {
         try run(try query.statement(sql))
     }
 
-    /// Returns what `body` makes of each row.
+    func step(_ query: SQLFragment, each: (PostgresRow) throws -> Bool) throws {
+        for row in try run(PostgresStatement(query)).rows where try !each(row) { return }
+    }
+
+    /// Returns the results of `body` for all rows.
     func all<Result>(
         _ query: PostgresQuery, _ sql: String, _ body: (PostgresRow) -> Result
     ) throws(StoreError) -> [Result] {
@@ -88,38 +86,25 @@ final class PostgresSnapshot: SnapshotSession {
 
     func storedRows(_ entity: Entity, primaryKeys: [Int64]) throws -> [StoredRow] {
         let table = tables[entity.index]
-        var query = PostgresQuery()
-        let keys = query.parameter(primaryKeys)
-        return try all(query, "SELECT \(table.selection("t")) FROM \(table.name) t WHERE t.pk = ANY(\(keys))") {
-            table.row($0)
-        }
-    }
-
-    func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
-        let table = tables[entity.index]
-        let kind = entity.parentIndex == nil ? "true" : model.kindCondition(entity)
-        let row = try run(
-            PostgresStatement(
-                "SELECT count(*), count(*) FILTER (WHERE _placeholder) FROM \(table.name) WHERE \(kind)")
-        ).first
-        return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
+        let keys = Dialect.isOneOf(primaryKeys)
+        return try all("SELECT \(table.selection("t")) FROM \(table.name) t WHERE t.pk \(keys)") { table.row($0) }
     }
 
     func destinations(
         _ relationship: Relationship, of owners: [Int64]
     ) throws -> [(owner: Int64, row: StoredRow)] {
         let (table, source) = (tables[relationship.destinationIndex], self.source(relationship))
-        var query = PostgresQuery()
-        let keys = query.parameter(owners)
         let order = (source.place.map { ["\($0) NULLS LAST"] } ?? []) + [source.key]
-        let result = try run(
-            query,
-            """
-            SELECT \(table.selection("d")), \(source.owner) FROM \(source.from) WHERE \(source.owner) = ANY(\(keys)) \
-            ORDER BY \(order.joined(separator: ", "))
-            """)
         var found: [Int64: [StoredRow]] = [:]
-        for row in result.rows { found[row.integer(table.width), default: []].append(table.row(row)) }
+        try step(
+            """
+            SELECT \(table.selection("d")), \(source.owner) FROM \(source.from) \
+            WHERE \(source.owner) \(Dialect.isOneOf(owners)) ORDER BY \(order.joined(separator: ", "))
+            """
+        ) { row in
+            found[row.integer(table.width), default: []].append(table.row(row))
+            return true
+        }
         return owners.flatMap { owner in (found[owner] ?? []).map { (owner, $0) } }
     }
 }
@@ -133,7 +118,7 @@ extension PostgresSnapshot: RowSource {
         for row in rows { keep(row) }
     }
 
-    /// Forgets the rows in hand where there are too many of them, except for those of the batch.
+    /// Forgets the rows in hand, except the rows of the batch, where there are too many.
     func makeRoom() {
         if loadedCount <= Self.loadedLimit { return }
         loaded = Array(repeating: [:], count: model.entities.count)

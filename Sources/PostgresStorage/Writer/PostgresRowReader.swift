@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// Answers read plans, each in one round trip.
 struct PostgresReadPlan {
     /// The kind of answer that the statements return.

@@ -10,7 +10,7 @@ extension PostgresWriterSession {
         if let share {
             try reserveKeys(share, count: Int64(keyCount))
             let next = model.entities.map { share.keys[$0.rootIndex]?.lowerBound ?? 1 }
-            // The numbers of changes and tokens count from those that the commit finds.
+            // The numbers of changes and tokens count from the numbers that the commit finds.
             draft.counters = StoreCounters(nextKeys: next, nextChange: 1, hasTombstones: true)
         }
         open(draft)
@@ -105,12 +105,14 @@ extension PostgresWriterSession {
     /// The statement that takes the store's lock, and refuses a writer of an earlier epoch.
     private func lockingStatement() -> PostgresStatement {
         let faults = share?.faults ?? []
-        let isSame = faults.contains(.ignoresEpochs) ? "$1::int8 IS NOT NULL" : "epoch = $1::int8"
+        let isSame =
+            faults.contains(.ignoresEpochs)
+            ? "$1::int8 + $2::int8 IS NOT NULL" : "epoch = $1::int8 AND \(FoundLease.table) = $2::int8"
         let lock = faults.contains(.takesNoLock) ? "" : " FOR UPDATE"
         var statement = PostgresStatement(
             "SELECT \(PostgresStatement.refusal(unless: isSame, "another worker has taken the store over")) "
                 + "FROM _lease WHERE id = 1\(lock)", refusal: Self.fenced)
-        statement.bind(epoch)
+        statement.bind(epoch, leaseTable)
         return statement
     }
 

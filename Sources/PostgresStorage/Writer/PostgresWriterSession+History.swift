@@ -65,11 +65,11 @@ extension PostgresWriterSession {
         _ entries: HistoryEntries, at indexes: [Int], to statement: inout PostgresStatement
     ) throws(StoreError) {
         if indexes.isEmpty { return }
-        statement.bind(indexes.map { entries.objects[$0].entity.name }, indexes.map { entries.objects[$0].key })
-        try statement.bind(indexes.map { entries.objects[$0].identity }, as: .anyValue)
+        statement.bind(indexes.map { entries[$0].object.entity.name }, indexes.map { entries[$0].object.key })
+        try statement.bind(indexes.map { entries[$0].object.identity }, as: .anyValue)
         statement.bind(
-            indexes.map { Int64(entries.kinds[$0].rawValue) }, indexes.map { entries.properties[$0] },
-            indexes.map { entries.preservedValues[$0] })
+            indexes.map { Int64(entries[$0].kind.rawValue) }, indexes.map { entries[$0].properties },
+            indexes.map { entries[$0].preservedValues })
     }
 
     /// The insertion of ranges, whose own parameters begin at a number.

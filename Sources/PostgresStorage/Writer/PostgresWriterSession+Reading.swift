@@ -63,17 +63,6 @@ extension PostgresWriterSession {
         return (asked, positions)
     }
 
-    private func readTombstoneFilter() throws(StoreError) {
-        let limit = TombstoneFilter.maximumCount + 1
-        let query = PostgresStatement("SELECT identity, entity FROM _tombstone LIMIT \(limit)")
-        let rows = try connection.run(query, "read the store").rows
-        tombstoneFilter.begin(count: rows.count)
-        if !tombstoneFilter.isRead { return }
-        for row in rows {
-            if let root = model.entity(named: row.text(1)) { tombstoneFilter.insert(row.value(0, .anyValue), of: root) }
-        }
-    }
-
     /// Notes the tombstones that a transaction writes; of one that is undone they stay, and the table decides.
     func noteTombstones(_ written: [(entity: Entity, identity: Value, tombstone: Tombstone)]) {
         if !tombstoneFilter.isRead { return }

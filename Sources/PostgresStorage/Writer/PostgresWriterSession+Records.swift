@@ -1,4 +1,4 @@
-// Tombstones, and what a chunk saves beside its events.
+// Tombstones, and the rows that a chunk saves beside its events.
 extension PostgresWriterSession {
     func write(_ changes: TombstoneChanges) throws(StoreError) {
         if let change = changes.written.first(where: \.identity.isNull) {
@@ -54,7 +54,7 @@ extension PostgresWriterSession {
     // MARK: Positions
 
     func write(_ ledger: ChunkLedger) throws(StoreError) {
-        append(ledger.letters)
+        try append(ledger.letters)
         note(ledger.failedAttempts)
         try removeDeadLetters(ledger.removedLetters)
         if let draft { return draft.positions = ledger.positions }
@@ -107,21 +107,27 @@ extension PostgresWriterSession {
         return statement
     }
 
+    /// An insertion of rows that take the next numbers of a counter. Its parameters are the number of rows, and a list for
+    /// each other column.
+    private static func insertion(into table: StoreTable, counter: String) -> String {
+        let (counter, columns) = (SQLText.quoted(counter), table.columns.dropFirst())
+        let names = columns.map { SQLText.quoted($0.name) }
+        let lists = columns.enumerated().map { ColumnKind($1.form)?.list($0 + 2) ?? "NULL" }
+        return """
+            WITH c AS (UPDATE _token SET \(counter) = \(counter) + $1::int8 WHERE id = 1 RETURNING \(counter)) \
+            INSERT INTO \(table.name) (id, \(names.joined(separator: ", "))) \
+            SELECT c.\(counter) - $1::int8 + r.n, \(names.map { "r.\($0)" }.joined(separator: ", ")) \
+            FROM c, unnest(\(lists.joined(separator: ", "))) \
+            WITH ORDINALITY AS r(\(names.joined(separator: ", ")), n)
+            """
+    }
+
     // MARK: Dead letters
 
     /// Saves letters; of one that the store has already, the record's bytes included, it counts another attempt.
-    private func append(_ letters: [DeadLetter]) {
+    private func append(_ letters: [DeadLetter]) throws(StoreError) {
         if letters.isEmpty { return }
-        var statement = PostgresStatement(
-            """
-            WITH c AS (UPDATE _token SET "deadLetter" = "deadLetter" + $1::int8 WHERE id = 1 RETURNING "deadLetter") \
-            INSERT INTO _dead_letter (id, time, topic, partition, "offset", line, stage, code, reason, key, value, \
-            "valueBytes", headers, attempts, "timestampMilliseconds") SELECT c."deadLetter" - $1::int8 + r.n, r.c1, r.c2, \
-            r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13, r.c14 \
-            FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::text[], $8::text[], \
-            $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], $14::int8[], $15::int8[]) \
-            WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, n)
-            """)
+        var statement = PostgresStatement(Self.insertion(into: .deadLetters, counter: "deadLetter"))
         statement.bind(
             Int64(letters.count), letters.map(\.time), letters.map(\.topic), letters.map { Int64($0.partition) },
             letters.map(\.offset), letters.map { $0.line.map { Int64($0) } }, letters.map(\.stage), letters.map(\.code),
@@ -129,38 +135,9 @@ extension PostgresWriterSession {
             letters.map { $0.value.map(Blob.init) }, letters.map { Int64($0.valueBytes) },
             letters.map(\.headers), letters.map { Int64($0.attempts) }, letters.map(\.timestampMilliseconds))
         enqueue(statement)
-        countRepeats(of: Int64(letters.count))
-    }
-
-    /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
-    /// the new reason and the last known timestamp. Another record at the place, as in a topic that was made again, is
-    /// another letter.
-    private func countRepeats(of count: Int64) {
-        let fresh = "fresh.id > (SELECT \"deadLetter\" FROM _token WHERE id = 1) - $1::int8"
-        let isSame = """
-            kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept."offset" = fresh."offset" \
-            AND kept.id < fresh.id AND kept."valueBytes" IS NOT DISTINCT FROM fresh."valueBytes" \
-            AND kept.key IS NOT DISTINCT FROM fresh.key AND kept.headers IS NOT DISTINCT FROM fresh.headers \
-            AND kept.value IS NOT DISTINCT FROM fresh.value
-            """
-        var update = PostgresStatement(
-            """
-            UPDATE _dead_letter d SET attempts = d.attempts + repeats.times, stage = l.stage, code = l.code, \
-            reason = l.reason, "timestampMilliseconds" = coalesce(l."timestampMilliseconds", d."timestampMilliseconds") \
-            FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
-            (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh JOIN _dead_letter kept ON \(isSame) \
-            WHERE \(fresh) GROUP BY fresh.id) f GROUP BY earliest) repeats \
-            JOIN _dead_letter l ON l.id = repeats.latest WHERE d.id = repeats.earliest
-            """)
-        var removal = PostgresStatement(
-            """
-            DELETE FROM _dead_letter fresh WHERE \(fresh) \
-            AND EXISTS (SELECT 1 FROM _dead_letter kept WHERE \(isSame))
-            """)
-        update.bind(count)
-        removal.bind(count)
-        enqueue(update)
-        enqueue(removal)
+        let repeats = repeats(after: "(SELECT \"deadLetter\" FROM _token WHERE id = 1) - \(bind: Int64(letters.count))")
+        try execute(repeats.counting)
+        try execute(repeats.removal)
     }
 
     private func note(_ attempts: [FailedAttempt]) {
@@ -179,14 +156,7 @@ extension PostgresWriterSession {
     }
 
     func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
-        if ids.isEmpty { return }
-        var statement = PostgresStatement("DELETE FROM _dead_letter WHERE id = ANY($1::int8[])")
-        statement.bind(ids)
-        enqueue(statement)
-    }
-
-    func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
-        putMetadata([DeadLetter.cursorKey(topic): "\(id)"])
+        if !ids.isEmpty { try execute("DELETE FROM _dead_letter WHERE id \(Dialect.isOneOf(ids))") }
     }
 
     /// Stores values under their keys with the next round trip.
@@ -198,15 +168,7 @@ extension PostgresWriterSession {
         if conflicts.isEmpty { return }
         // Their list has the token in each row.
         if draft != nil { throw .conflict }
-        var statement = PostgresStatement(
-            """
-            WITH c AS (UPDATE _token SET conflict = conflict + $1::int8 WHERE id = 1 RETURNING conflict) \
-            INSERT INTO _conflict (id, token, time, kind, entity, identity, property, local, stored, policy, decision, \
-            source) SELECT c.conflict - $1::int8 + r.n, r.c1, r.c2, r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11 \
-            FROM c, unnest($2::int8[], $3::int8[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[], \
-            $9::text[], $10::text[], $11::text[], $12::text[]) \
-            WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, n)
-            """)
+        var statement = PostgresStatement(Self.insertion(into: .conflicts, counter: "conflict"))
         statement.bind(
             Int64(conflicts.count), conflicts.map(\.token), conflicts.map(\.time), conflicts.map(\.kind),
             conflicts.map(\.entity))
@@ -216,28 +178,32 @@ extension PostgresWriterSession {
             conflicts.map(\.decision), conflicts.map(\.source))
         enqueue(statement)
     }
+}
 
-    func removeConflicts(through id: Int64) throws(StoreError) -> Int {
-        var statement = PostgresStatement("DELETE FROM _conflict WHERE id <= $1::int8")
-        statement.bind(id)
-        return try connection.run(statement, "remove conflicts").changedRowCount
+// MARK: - Statements of all engines
+
+extension PostgresWriterSession: SQLWriterSession {
+    typealias Dialect = PostgresDialect
+
+    func query(_ query: SQLFragment, _ action: String, each: (PostgresRow) -> Bool) throws(StoreError) {
+        for row in try connection.run(PostgresStatement(query), action).rows where !each(row) { return }
     }
 
-    // MARK: Cursors
-
-    func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {
-        var statement = PostgresStatement(
-            """
-            INSERT INTO _cursor (name, token, time) VALUES ($1::text, $2::int8, $3::int8) \
-            ON CONFLICT (name) DO UPDATE SET token = excluded.token, time = excluded.time
-            """)
-        statement.bind(name, token, time)
-        enqueue(statement)
+    func rows(
+        about keys: [Int64], _ query: (String) -> String, each: (PostgresRow) -> Void
+    ) throws(StoreError) {
+        // A draft has to see the store as it was before its own writes.
+        if draft?.statements.isEmpty == false { throw .conflict }
+        if !isInTransaction { try reconnectIfLost() }
+        var statement = PostgresStatement(query("= ANY($1::int8[])"))
+        statement.bind(keys)
+        try connection.stream(statement, "read the store", each: each)
     }
 
-    func removeCursor(name: String) throws(StoreError) -> Bool {
-        var statement = PostgresStatement("DELETE FROM _cursor WHERE name = $1::text")
-        statement.bind(name)
-        return try connection.run(statement, "remove a cursor").changedRowCount > 0
+    @discardableResult
+    func change(_ statement: SQLFragment, _ action: String) throws(StoreError) -> Int {
+        try connection.run(PostgresStatement(statement), action).changedRowCount
     }
+
+    func execute(_ statement: SQLFragment) throws(StoreError) { enqueue(try PostgresStatement(statement)) }
 }

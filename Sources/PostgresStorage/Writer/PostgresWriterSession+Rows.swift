@@ -1,3 +1,5 @@
+import StoreSQL
+
 // Rows and links: one statement for each list.
 extension PostgresWriterSession {
     func write(_ changes: RowChanges) throws(StoreError) {
@@ -17,32 +19,13 @@ extension PostgresWriterSession {
 
     // MARK: Rows
 
-    /// Deletes rows, after the references to them that no delete rule has cleared: those of relationships without inverse,
-    /// and links of join tables.
     private func deletions(_ deleted: [Int: [Int64]]) -> [PostgresStatement] {
         if deleted.isEmpty { return [] }
-        var statements: [PostgresStatement] = []
-        func add(_ sql: String, _ keys: [Int64]?) {
-            guard let keys else { return }
+        return StoredReference.deletions(of: deleted, StoredReference.all(model), model).map { sql, keys in
             var statement = PostgresStatement("\(sql) = ANY($1::int8[])")
             statement.bind(keys)
-            statements.append(statement)
+            return statement
         }
-        for entity in model.entities {
-            for relationship in entity.ownRelationships where relationship.inverseIndex == nil {
-                guard let slot = relationship.slot else { continue }
-                let (table, root) = (tables[entity.index], model.entities[relationship.destinationIndex].rootIndex)
-                let column = table.columns[slot]
-                add("UPDATE \(table.name) SET \(column) = NULL WHERE \(column)", deleted[root])
-            }
-        }
-        for join in model.joinTables {
-            let (owner, destination) = (model.entities[join.ownerEntity], model.entities[join.destinationEntity])
-            add("DELETE FROM \(join.quotedName) WHERE owner", deleted[owner.rootIndex])
-            add("DELETE FROM \(join.quotedName) WHERE destination", deleted[destination.rootIndex])
-        }
-        for root in model.rootEntities { add("DELETE FROM \(tables[root.index].name) WHERE pk", deleted[root.index]) }
-        return statements
     }
 
     private func update(_ rows: RowChanges.Updates) throws(StoreError) -> PostgresStatement {

@@ -26,7 +26,7 @@ extension PostgresWriterSession {
     /// epoch. The store may give out tokens again, and keys that this writer has reserved.
     func compare(server mark: String) throws(StoreError) {
         if mark == comparedServer { return }
-        // The counters that the context continues are those of the server before.
+        // The context continues the counters of the former server.
         if comparedServer != nil { throw Self.takenOver }
         if mark.isEmpty { return comparedServer = mark }
         let query = PostgresStatement(
@@ -44,10 +44,7 @@ extension PostgresWriterSession {
         var epochs = HistoryEpochs(text: row.optionalText(1))
         let timeline = mark.split(separator: "/").last.flatMap { Int64($0) } ?? 0
         epochs.fork(minimum: timeline, lastToken: row.integer(2), lastDeadLetter: row.integer(3))
-        connection.enqueue(
-            .putMetadata([
-                (key: HistoryEpochs.metadataKey, value: epochs.text), (key: "epoch", value: "\(epochs.current)"),
-            ]))
+        connection.enqueue(.putMetadata(epochs.metadata))
         if share?.faults.contains(.keepsKeys) != true { share?.keys = [:] }
     }
 }

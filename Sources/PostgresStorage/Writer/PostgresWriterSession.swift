@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// The writer of a store in PostgreSQL.
 ///
 /// Statements without results wait and go out with the next one that has some, at the latest with the commit. So a chunk
@@ -13,6 +15,8 @@ final class PostgresWriterSession: WriterSession {
     /// The number of the claim; nil before it.
     var epoch: Int64?
     var claimSeconds = 0.0
+    /// The table of the claim; nil before it.
+    private(set) var leaseTable: Int64?
     private var depth = 0
     private(set) var isInTransaction = false
     /// The last token that was given out; nil until the open transaction has read it.
@@ -59,7 +63,8 @@ final class PostgresWriterSession: WriterSession {
         PostgresReadPlan(model: model, tables: tables, form: form, columns: share?.columns)
     }
 
-    /// Lets a statement of the transaction go out with the next round trip, that of a draft with its commit.
+    /// Lets a statement of the transaction go out with the next round trip. The statement of a draft goes out with the
+    /// draft's commit.
     func enqueue(_ statement: PostgresStatement) {
         if let draft { draft.append(statement) } else { connection.enqueue(statement) }
     }
@@ -100,27 +105,21 @@ final class PostgresWriterSession: WriterSession {
 
     /// Returns the number of the last claim, unless its holder lives.
     ///
-    /// A migration or a rebuild may have held the lock before, and have put a store of another model in this one's place.
-    /// So the model is compared here, and the row that is locked now is that of the store which the schema holds.
+    /// A migration or a rebuild may have held the lock before, and have put a store of another model in this one's
+    /// place. So the model is compared here, and the row that is locked now belongs to the store that the schema holds.
     private func checkedEpoch(now: Int64) throws(StoreError) -> Int64 {
         try storage.checkMetadata(connection, adopts: false)
-        // A holder whose connection has ended is gone, however long its claim would hold.
-        var query = PostgresStatement(
-            """
-            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
-            l.backend = \(connection.backend) AND l.backend <> 0, \
-            (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
-            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
-            """)
-        query.bind(now)
-        guard let row = try connection.run(query, "claim the store").first else { throw Self.noLease }
-        if row.flag(3), !row.flag(4), row.integer(2) > now { throw leased(row.text(1)) }
-        // Writers that share the store have it while one of them lives.
-        if let holder = row.optionalText(5) { throw leased(holder) }
-        return row.integer(0)
+        let found = try FoundLease(connection, now: now, "claim the store")
+        if let holder = found.holder { throw leased(holder) }
+        note(table: found.table)
+        return found.epoch
     }
 
-    static let noLease = StoreError(.corrupt, "The store has no row for its writer", remedy: "Restore a copy")
+    /// Notes the table whose row this session has locked: no other one may take its place while the claim holds.
+    func note(table: Int64) {
+        leaseTable = table
+        storage.noteWritten(table)
+    }
 
     func leased(_ holder: String) -> StoreError {
         StoreError(
@@ -167,8 +166,9 @@ final class PostgresWriterSession: WriterSession {
         // begins once the row is locked. The first question goes out with these; a commit without one waits for them.
         lastToken = nil
         connection.enqueue(.begin)
-        connection.enqueue(Self.lock) { [epoch] result throws(StoreError) in
+        connection.enqueue(Self.lock) { [epoch, leaseTable, storage] result throws(StoreError) in
             guard let row = result.first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
+            if let leaseTable, row.integer(1) != leaseTable { throw StoreError.displaced(storage.path) }
         }
         connection.enqueue(readToken) { [weak self] result throws(StoreError) in
             self?.lastToken = result.first?.integer(0) ?? 0
@@ -206,7 +206,8 @@ final class PostgresWriterSession: WriterSession {
         storage.noteTransaction(true)
     }
 
-    static let lock = PostgresStatement("SELECT epoch FROM _lease WHERE id = 1 FOR UPDATE")
+    static let lock = PostgresStatement(
+        "SELECT epoch, \(FoundLease.table) FROM _lease WHERE id = 1 FOR UPDATE")
     static let fenced = StoreError(
         .fenced, "Another worker has taken this store over", remedy: "Nothing was written; stop this worker")
 
@@ -240,12 +241,13 @@ final class PostgresWriterSession: WriterSession {
     func commit() throws(StoreError) {
         if let draft { try commit(draft) } else { try finish() }
         draft = nil
+        tombstoneFilter.keep()
         isInTransaction = false
         foundCounters = nil
         storage.noteTransaction(false)
     }
 
-    /// Commits what was begun.
+    /// Commits the open transaction.
     func finish() throws(StoreError) {
         try connection.settle("commit")
         let result = try connection.run(PostgresStatement("COMMIT"), "commit")
@@ -256,6 +258,7 @@ final class PostgresWriterSession: WriterSession {
 
     func rollback() throws(StoreError) {
         connection.forget()
+        tombstoneFilter.undo()
         comparedServer = nil
         guard isInTransaction else { return }
         isInTransaction = false
@@ -263,8 +266,7 @@ final class PostgresWriterSession: WriterSession {
         storage.noteTransaction(false)
         if draft != nil { return draft = nil }
         depth = 0
-        // The end of a connection undoes its transaction too.
-        if !connection.isLost { try connection.run(PostgresStatement("ROLLBACK"), "undo the transaction") }
+        try connection.rollback()
     }
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
@@ -282,6 +284,7 @@ final class PostgresWriterSession: WriterSession {
             return result
         } catch {
             lastToken = token
+            tombstoneFilter.undo()
             if connection.roundTripCount == trips {
                 connection.forget(from: count)
             } else {

@@ -52,7 +52,7 @@ struct SharedColumns {
         (self.added, self.unread, self.bounds) = (added, unread, bounds)
     }
 
-    /// Returns how writers change a column of a hierarchy, given by the position of its root.
+    /// Returns the way in which writers change a column of a hierarchy, given by the position of its root.
     func use(_ root: Int, _ slot: Int) -> Use {
         if added[root].contains(slot), let bound = bounds[root][slot] { return .added(bound) }
         return unread[root].contains(slot) ? .unread : .compared
@@ -94,7 +94,7 @@ struct SharedColumns {
             && plan.readers(of: entity.node(of: attribute.slot)).isEmpty
     }
 
-    /// The type of what a sum adds up; of a count, that of the count.
+    /// Returns the type of the values that a sum adds up; for a count, the count's own type.
     private static func termType(_ attribute: Attribute, _ entity: Entity, _ model: ObjectModel) -> AttributeType {
         guard case .aggregate(_, let relationship, let slot)? = attribute.derivation else { return attribute.type }
         return model.entities[entity.relationships[relationship].destinationIndex].attributes[slot].type

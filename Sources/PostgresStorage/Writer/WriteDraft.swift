@@ -17,8 +17,8 @@ final class WriteDraft {
     /// The counters, until they are asked for.
     var counters: StoreCounters?
 
-    /// Keeps what a plan was answered. An answer that reached its limit says nothing of the rest. An object that is there has
-    /// no tombstone unless it is a placeholder, and its row is compared. So the other tombstones are enough.
+    /// Keeps the answers to a read plan. An answer that reached its limit says nothing of the rest. An object that is
+    /// there has no tombstone unless it is a placeholder, and its row is compared. So the other tombstones are enough.
     ///
     /// - Parameter present: the identities of such objects in the answers, by the positions of their roots.
     /// - Throws: ``StoreError`` with code `store.conflict` where the answers cannot be compared later.

@@ -22,18 +22,6 @@ final class WriterShare {
 
     /// Notes the epochs that this writer's claims have made.
     func note(_ claims: [StorePartition: Int64]) { fences.merge(claims) { _, new in new } }
-
-    /// The condition that the connection which a row of the table `alias` names is there. Behind a pooler nothing tells;
-    /// such a row holds for its time.
-    static func isAlive(_ alias: String) -> String {
-        """
-        (\(alias).backend = 0 OR EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.pid = \(alias).backend \
-        AND (a.backend_start IS NULL OR a.backend_start = \(alias).started)))
-        """
-    }
-
-    /// The server's time in microseconds since 1970 UTC.
-    static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8"
 }
 
 extension PostgresWriterSession {
@@ -48,16 +36,16 @@ extension PostgresWriterSession {
     func join(_ share: WriterShare, now: Int64) throws(StoreError) -> StoreCounters {
         var query = PostgresStatement(
             """
-            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
+            SELECT l.epoch, l.holder, l.expires, \(FoundLease.isAlive("l")), \
             (SELECT value FROM _metadata WHERE key = 'group'), \
             (SELECT min(w.holder) FROM _writer w \
-            WHERE w.id <> $1::int8 AND w.expires > $2::int8 AND \(WriterShare.isAlive("w"))) \
+            WHERE w.id <> $1::int8 AND w.expires > $2::int8 AND \(FoundLease.isAlive("w"))), l.\(FoundLease.table) \
             FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
             """)
         query.bind(share.id, now)
         do throws(StoreError) {
             let row = try connection.run([.begin, query], "join the store's writers").last?.first
-            guard let row else { throw Self.noLease }
+            guard let row else { throw FoundLease.missing }
             if row.flag(3), row.integer(2) > now { throw leased(row.text(1)) }
             try storage.checkMetadata(connection, adopts: false)
             try noteGroup(stored: row.optionalText(4), other: row.optionalText(5))
@@ -67,6 +55,7 @@ extension PostgresWriterSession {
             let counters = try readCounters()
             try finish()
             epoch = row.integer(0)
+            note(table: row.integer(6))
             return counters
         } catch {
             connection.undo()
@@ -85,11 +74,11 @@ extension PostgresWriterSession {
         connection.enqueue(.putMetadata([(key: "group", value: group)]))
     }
 
-    /// Takes writers off the list that have ended and could not say so.
+    /// Makes the statement that removes writers from the list which have ended without signing off.
     private func endedWriters(now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             """
-            DELETE FROM _writer w WHERE NOT \(WriterShare.isAlive("w")) OR w.backend = 0 AND w.expires < $1::int8
+            DELETE FROM _writer w WHERE NOT \(FoundLease.isAlive("w")) OR w.backend = 0 AND w.expires < $1::int8
             """)
         statement.bind(now)
         return statement
@@ -158,42 +147,15 @@ extension PostgresWriterSession {
         var statement = PostgresStatement(
             """
             INSERT INTO _role (name, epoch, writer, expires) \
-            VALUES ($1::text, \(WriterShare.serverTime), $2::int8, \(WriterShare.serverTime) + $3::int8) \
+            VALUES ($1::text, \(FoundLease.serverTime), $2::int8, \(FoundLease.serverTime) + $3::int8) \
             ON CONFLICT (name) DO UPDATE SET writer = excluded.writer, expires = excluded.expires, \
             epoch = CASE WHEN _role.writer = excluded.writer THEN _role.epoch \
             ELSE greatest(excluded.epoch, _role.epoch + 1) END \
-            WHERE _role.writer = excluded.writer OR _role.expires < \(WriterShare.serverTime) \
-            OR NOT EXISTS (SELECT 1 FROM _writer w WHERE w.id = _role.writer AND \(WriterShare.isAlive("w"))) \
+            WHERE _role.writer = excluded.writer OR _role.expires < \(FoundLease.serverTime) \
+            OR NOT EXISTS (SELECT 1 FROM _writer w WHERE w.id = _role.writer AND \(FoundLease.isAlive("w"))) \
             RETURNING epoch
             """)
         statement.bind(name, share.id, Int64(claimSeconds * 1_000_000))
         return try connection.run(statement, "hold a role").first?.integer(0)
     }
-}
-
-/// Faults in the protocol of several writers. Tests plant them, and have to find them.
-package struct SharingFaults: OptionSet, Sendable {
-    package let rawValue: Int
-
-    package init(rawValue: Int) { self.rawValue = rawValue }
-
-    /// A position is saved though another writer has claimed its partition.
-    package static let ignoresFences = SharingFaults(rawValue: 1)
-    /// A draft is compared and written without the lock.
-    package static let takesNoLock = SharingFaults(rawValue: 2)
-    /// Rows, links and places that a draft has read are not compared.
-    package static let trustsRows = SharingFaults(rawValue: 4)
-    /// Tombstones that a draft has read are not compared.
-    package static let trustsTombstones = SharingFaults(rawValue: 8)
-    /// A difference is added to a sum twice.
-    package static let addsTwice = SharingFaults(rawValue: 16)
-    /// A token is left out.
-    package static let skipsTokens = SharingFaults(rawValue: 32)
-
-    /// A position is saved though another writer has moved it.
-    package static let ignoresPositions = SharingFaults(rawValue: 64)
-    /// A draft is committed though somebody has taken the store over.
-    package static let ignoresEpochs = SharingFaults(rawValue: 128)
-    /// The keys that a lost connection has reserved are used.
-    package static let keepsKeys = SharingFaults(rawValue: 256)
 }

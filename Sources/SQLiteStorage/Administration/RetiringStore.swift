@@ -73,18 +73,46 @@ public final class RetiringStore {
     /// Whether the file that is open still stands at the path: it may be exchanged for another at any time.
     public var isInPlace: Bool { opened != nil && opened == FileIdentity(path) }
 
-    /// Takes the store's lease, and returns what the store says of itself.
+    /// Takes the store's lease, and returns the store's description of itself.
     ///
     /// - Throws: ``StoreError`` with code `store.leased` while another worker writes it.
     public func takeLease() throws(StoreError) -> StoreDescription {
         do {
-            lease = try file.takeLease(model, now: WriterContext.systemTime(), seconds: Self.leaseSeconds)
-            guard let description = try StoreDescription.read(file) else {
-                throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path")
-            }
+            try claim()
+            guard let description = try StoreDescription.read(file) else { throw StoreError.noStore(in: path) }
             return description
         } catch {
             throw StoreError(sqlite: error, action: "take the lease of the store at \(path)")
+        }
+    }
+
+    /// Takes the lease of a store of any layout.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` while another worker writes the store.
+    func claim() throws(StoreError) {
+        do {
+            lease = try file.takeLease(model, now: WriterContext.systemTime(), seconds: Self.leaseSeconds)
+        } catch {
+            throw StoreError(sqlite: error, action: "take the lease of the store at \(path)")
+        }
+    }
+
+    /// The number of the lease that is held.
+    var epoch: Int64 { lease?.epoch ?? 0 }
+
+    /// Tells whether the file is a store, of any layout and model.
+    func isStore() throws(StoreError) -> Bool {
+        do { return try file.queue.read { try $0.tableExists("_metadata") && $0.tableExists("_lease") } } catch {
+            throw StoreError(sqlite: error, action: "read the store at \(path)")
+        }
+    }
+
+    /// The epochs of the store's history.
+    func historyEpochs() throws(StoreError) -> HistoryEpochs {
+        do {
+            return HistoryEpochs(text: try file.queue.read { try StoredModel.value(HistoryEpochs.metadataKey, $0) })
+        } catch {
+            throw StoreError(sqlite: error, action: "read the store at \(path)")
         }
     }
 
@@ -109,6 +137,20 @@ public final class RetiringStore {
             throw StoreError(sqlite: error, action: "carry the log of the store at \(path) over")
         }
     }
+
+    /// Carries the whole log over, once readers let it.
+    ///
+    /// - Throws: ``StoreError`` with code `store.busy` where a reader keeps a part of it for long.
+    package func emptyLog() throws(StoreError) {
+        for _ in 0..<50 {
+            if try carryLogOver() { return }
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+        throw StoreError.readerInTheWay(of: path)
+    }
+
+    /// Lets the file do without a log, and tells whether that was possible: no other process may have it open.
+    func leaveLog() -> Bool { (try? file.leaveLog()) != nil }
 
     /// Prolongs the lease.
     ///

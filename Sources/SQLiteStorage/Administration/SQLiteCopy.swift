@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 /// Copies a store of another storage into a new file, all in one transaction.
 struct SQLiteCopy {
@@ -80,7 +81,7 @@ extension Store {
                 .unavailable, "There is a file at \(path) already", remedy: "Name another path, or remove the file")
         }
         let partial = path + MigrationFile.copySuffix
-        MigrationFile.remove(partial)
+        DurableFile.removeDatabase(partial)
         do {
             try Store.open(path: partial, model: source.model).close()
             try MigrationFile(anyFile: partial).closing { file in
@@ -91,9 +92,9 @@ extension Store {
                     try SQLiteCopy(connection, source.model, session, progress: progress).run()
                 }
             }
-            try MigrationFile.replace(path, with: partial)
+            try DurableFile.replace(path, with: partial)
         } catch {
-            MigrationFile.remove(partial)
+            DurableFile.removeDatabase(partial)
             throw error
         }
     }

@@ -32,9 +32,7 @@ package struct StoreBackup {
             try copy(partial)
             try giveUpLease()
             try check(partial)
-            try MigrationFile.sync(partial)
-            try MigrationFile.replace(path, with: partial)
-            try MigrationFile.syncFolder(of: path)
+            try DurableFile.replace(path, with: partial)
         } catch {
             removePartial()
             throw StoreError(sqlite: error, action: "write the backup \(path)")
@@ -51,7 +49,29 @@ package struct StoreBackup {
         }
     }
 
-    /// Removes the halves that killed backups have left in a folder, and leaves those that a process writes.
+    /// The remedy where a backup cannot be the store.
+    package static let damageRemedy = "Name another backup, or build the store again with 'run --rebuild'"
+
+    /// Checks that a file can be restored as the store of a model, and tells whether its layout is the present one.
+    ///
+    /// - Throws: ``StoreError``: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    package static func check(_ path: String, model: ObjectModel) throws(StoreError) -> Bool {
+        guard try Store.exists(path: path) else {
+            throw StoreError(.unavailable, "There is no backup at \(path)", remedy: "Name the file of a backup")
+        }
+        do {
+            return try MigrationFile(path: path, isReadOnly: true).closing { file in
+                _ = try file.storedModel().check(model, path: path, otherStore: "another backup")
+                return try file.formatVersion() == Schema.formatVersion
+            }
+        } catch {
+            let error = StoreError(sqlite: error, action: "read the backup \(path)")
+            if error.code != .corrupt { throw error }
+            throw StoreError(.corrupt, error.message, remedy: damageRemedy)
+        }
+    }
+
+    /// Removes the halves that killed backups have left in a folder. Files that a process still writes stay.
     ///
     /// - Parameter prefix: how the names of the backups begin; the folder may have other files that end as halves do.
     package static func removeLeftovers(in folder: String, prefix: String) {
@@ -75,6 +95,6 @@ package struct StoreBackup {
     }
 
     private func removePartial() {
-        for path in [partial, partial + MigrationFile.copySuffix] { MigrationFile.remove(path) }
+        for path in [partial, partial + MigrationFile.copySuffix] { DurableFile.removeDatabase(path) }
     }
 }

@@ -35,14 +35,15 @@ final class ReaderPool: Sendable {
             try reader.queue.unsafeRead { database in
                 guard let connection = database.sqliteConnection else { throw StoreError.closed }
                 let statements = reader.caches.statements
+                // A connection that could not end its transaction would read the state of that one, or nothing.
+                try PreparedStatement.undoTransaction(on: connection)
                 try Self.run("BEGIN", connection, statements)
                 do {
                     let result = try Self.reading(interruption, connection) { try body(database, reader.caches) }
                     try Self.run("COMMIT", connection, statements)
                     return result
                 } catch {
-                    // The failure may have ended the transaction itself.
-                    if sqlite3_get_autocommit(connection) == 0 { try? Self.run("ROLLBACK", connection, statements) }
+                    try? PreparedStatement.undoTransaction(on: connection)
                     throw error
                 }
             }
@@ -75,19 +76,6 @@ final class ReaderPool: Sendable {
         try statement.run()
     }
 
-    /// Closes the connections; those that are reading are closed when they have read.
+    /// Closes the connections. A connection that is reading closes when it has read.
     func close() { readers.close() }
-}
-
-/// The caches of a connection.
-final class ReaderCaches {
-    private(set) var statements = StatementCache()
-    private(set) var requests = FetchRequestCache()
-    private(set) var plans = FetchPlanCache()
-
-    func removeAll() {
-        statements = StatementCache()
-        requests = FetchRequestCache()
-        plans = FetchPlanCache()
-    }
 }

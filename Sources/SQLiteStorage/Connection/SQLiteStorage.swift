@@ -5,21 +5,29 @@ import GRDBSQLite
 import Synchronization
 
 /// A store in one file of SQLite.
-final class SQLiteStorage: Storage {
+final class SQLiteStorage: Sendable {
     /// The file's path.
     let path: String
-    private let model: ObjectModel
+    let model: ObjectModel
     let database: any DatabaseWriter
     private let readers: ReaderPool
     private let isTemporary: Bool
+    /// The files that were opened; another one may get the name of either.
+    private let opened: (store: FileIdentity?, log: FileIdentity?)
+    /// The path of the write-ahead log, which SQLite keeps beside the file that a link leads to.
+    private let logPath: String
     /// Whether its disk failed under it, which the disk may have refused to note.
     private let hasFailed = Atomic<Bool>(false)
+    /// Whether SQLite could not undo the writing connection's transaction, such as for want of memory.
+    private let owesRollback = Atomic<Bool>(false)
 
     init(model: ObjectModel, path: String, database: any DatabaseWriter, options: Store.Options, isTemporary: Bool) {
         self.model = model
         self.path = path
         self.database = database
         self.isTemporary = isTemporary
+        logPath = StoreSwap.destination(of: path) + "-wal"
+        opened = (FileIdentity(path), FileIdentity(logPath))
         readers = ReaderPool(maximumCount: options.maximumReaderCount) {
             try DatabaseQueue(path: path, configuration: Self.configuration(options, isReadOnly: true))
         }
@@ -30,17 +38,28 @@ final class SQLiteStorage: Storage {
         readers.close()
         guard isTemporary else { return }
         try? database.close()
-        MigrationFile.remove(path)
+        DurableFile.removeDatabase(path)
     }
 
     /// Calls `body` on the writing connection; a transaction may stay open after it.
+    ///
+    /// Where SQLite could not undo a transaction, it does so first: nothing may join that transaction, or commit it.
     func onWriter<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
         try database.unsafeReentrantWrite { database in
             guard let connection = database.sqliteConnection else {
                 throw StoreError.closed
             }
+            if owesRollback.load(ordering: .relaxed) { try undoTransaction(connection) }
             return try body(connection)
         }
+    }
+
+    /// Undoes the transaction that is open on the writing connection, if one is. Where that fails, the connection's next
+    /// use begins with it.
+    func undoTransaction(_ connection: OpaquePointer) throws(StoreError) {
+        owesRollback.store(true, ordering: .relaxed)
+        try PreparedStatement.undoTransaction(on: connection)
+        owesRollback.store(false, ordering: .relaxed)
     }
 
     var size: StoreSize? {
@@ -65,24 +84,13 @@ final class SQLiteStorage: Storage {
         }
     }
 
-    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(path: path, model: model) }
+    // MARK: The file's place
 
-    // MARK: Writing
-
-    func makeWriterSession() throws(StoreError) -> any WriterSession {
-        do {
-            return try onWriter { handle in
-                let session = WriterConnection(handle, model: model, storage: self)
-                if session.isInTransaction {
-                    throw StoreError(
-                        .leased, "Another writer context of this process is writing this store",
-                        remedy: "Use that writer context, or close it first")
-                }
-                return session
-            }
-        } catch {
-            throw StoreError(sqlite: error, action: "open the store for writing")
-        }
+    func checkPlace() throws(StoreError) {
+        // A file that has gone lives on without a name until it is closed. A lost log takes its commits with it.
+        guard let store = opened.store, FileIdentity(path) == store,
+            opened.log == nil || FileIdentity(logPath) == opened.log
+        else { throw StoreError.displaced(path) }
     }
 
     // MARK: Soundness
@@ -98,9 +106,10 @@ final class SQLiteStorage: Storage {
         guard error.isDiskFailure else { return }
         hasFailed.store(true, ordering: .releasing)
         // The disk may refuse this as well; then the next start knows no better than SQLite does.
-        _ = FileManager.default.createFile(
-            atPath: suspicionPath, contents: Data("\(error.code.rawValue)\n".utf8),
-            attributes: [.posixPermissions: 0o600])
+        let descriptor = DurableFile.open(suspicionPath, O_TRUNC)
+        guard descriptor >= 0 else { return }
+        _ = DurableFile.write(Array("\(error.code.rawValue)\n".utf8), to: descriptor)
+        Glibc.close(descriptor)
     }
 
     func noteSound() {

@@ -1,11 +1,13 @@
-/// Computes the derived values of all objects again, each after those that it reads; `now()` stays what it was where
-/// nothing else changes.
+import StoreSQL
+
+/// Computes the derived values of all objects again, each after the values that it reads. A value of `now()` stays as
+/// it was where nothing else changes.
 struct DerivedRecomputation {
-    private let store: WriterConnection
+    private let store: SQLiteWriterSession
     private let time: Int64
 
     /// - Parameter time: the time of the migration, in microseconds since 1970 UTC.
-    init(_ store: WriterConnection, time: Int64) {
+    init(_ store: SQLiteWriterSession, time: Int64) {
         self.store = store
         self.time = time
     }

@@ -26,7 +26,7 @@ struct LayoutUpgrade {
         if format < 2 {
             for statement in Schema.upgradeFromFirst { try database.execute(sql: statement) }
         }
-        for statement in Schema.upgradeFromThird { try database.execute(sql: statement) }
+        for statement in SQLiteDialect.auditAdditions { try database.execute(sql: statement) }
         if format < 3, changesColumns {
             let script = try MigrationScript(ModelMapping(from: former, to: model), nil, database, place: .sameFile)
             let run = MigrationRun(script: script, database: database, options: Migrator.Options())

@@ -16,7 +16,7 @@ extension MigrationChain {
                 .busy, "Somebody reads the store, so the migrated one cannot take its place",
                 remedy: "End the readers and migrate again: the copy is done and is used")
         }
-        // Another connection: what this one remembers of the pages may be of before the change of the journal.
+        // Another connection: this one may remember pages from before the change of the journal.
         try file.close()
         let last = try MigrationFile(anyFile: file.path)
         defer { try? last.close() }
@@ -57,7 +57,7 @@ extension MigrationChain {
             }
         }
         try options.willExecute("rename")
-        try MigrationFile.replace(file.path, with: path)
+        try DurableFile.replace(file.path, with: path)
         try options.willExecute("clean")
     }
 }

@@ -11,7 +11,7 @@ struct MigrationChain {
     /// One file.
     struct Link {
         let stage: MigrationStage
-        /// The stage's place among those that are run.
+        /// The stage's place among the stages that are run.
         let number: Int
         let old: ObjectModel
         /// Tells whether the rows stay in their old form, for a closure that works on it. The stage gets a file of its own,
@@ -49,7 +49,7 @@ struct MigrationChain {
         try task.checkModels()
         let origins = try origins(links)
         let taken = takeOver(origins)
-        var (notes, dropped) = (taken.notes, [String: Int64]())
+        var (notes, losses) = (taken.notes, taken.losses)
         var steps: [MigrationPlan.Step] = []
         let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
         for (index, link) in links.enumerated() {
@@ -63,13 +63,14 @@ struct MigrationChain {
                     let survey = try survey(link, source)
                     steps += task.head(of: link.number) + survey.steps
                     notes += survey.notes
-                    dropped.merge(survey.droppedValues, uniquingKeysWith: +)
+                    try options.confirm(survey.losses)
+                    losses.add(survey.losses)
                 }
                 try keeper.keep()
                 try MigrationCopy(
                     link: link, source: source, path: path(index, of: links.count), origin: origins[index],
                     lease: keeper, now: now, options: options
-                ).run(notes: notes, part: (index + 1, links.count))
+                ).run(notes: notes, losses: losses, part: (index + 1, links.count))
             }
             try options.willExecute("done")
             if index > 0 { try? FileManager.default.removeItem(atPath: source) }
@@ -78,7 +79,7 @@ struct MigrationChain {
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target), method: .copy, steps: steps,
-            rowCount: rowCount, problems: [], notes: notes, droppedValues: dropped)
+            rowCount: rowCount, problems: [], notes: notes, losses: losses)
     }
 
     private var links: [Link] {
@@ -94,7 +95,7 @@ struct MigrationChain {
 
     // MARK: What an earlier run left
 
-    /// Says for each file what it is a copy of.
+    /// Returns the origin of each file: the store's state and the stages from which it is made.
     private func origins(_ links: [Link]) throws -> [MigrationCopy.Origin] {
         var text = try file.queue.read { database in
             let token = try Int64.fetchOne(database, sql: "SELECT max(token) FROM _history_transaction") ?? 0
@@ -103,23 +104,25 @@ struct MigrationChain {
         }
         return links.map { link in
             text += link.text
-            // Of closures can only be known whose they are.
+            // A closure cannot be compared, so the mark of its program stands for it.
             if link.hasClosure { text += options.program() + "\n" }
             return MigrationCopy.Origin(text: text, epoch: lease.holder.migratingSince ?? lease.epoch)
         }
     }
 
-    /// Finds how many files are whole, with what is to be known of their stages, and removes those of no use.
-    private func takeOver(_ origins: [MigrationCopy.Origin]) -> (done: Int, notes: [String]) {
+    /// Counts the files that are whole, reads the notes and losses of their stages, and removes files of no use.
+    private func takeOver(_ origins: [MigrationCopy.Origin]) -> (
+        done: Int, notes: [String], losses: MigrationLosses
+    ) {
         let paths = origins.indices.map { path($0, of: origins.count) }
         for index in origins.indices.reversed() {
-            if let notes = MigrationCopy.notes(path: paths[index], origin: origins[index]) {
+            if let (notes, losses) = MigrationCopy.notes(path: paths[index], origin: origins[index]) {
                 Self.removeFiles(of: file.path, except: Array(paths[index...].prefix(2)))
-                return (index + 1, notes)
+                return (index + 1, notes, losses)
             }
         }
         Self.removeFiles(of: file.path, except: Array(paths.prefix(1)))
-        return (0, [])
+        return (0, [], MigrationLosses())
     }
 
     /// Where a file of several is while it is made.

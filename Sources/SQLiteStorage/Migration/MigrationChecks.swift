@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 /// Looks for rows that stand against a migration, in the old store as it is.
 struct MigrationChecks {
@@ -7,9 +8,9 @@ struct MigrationChecks {
     let difference: ModelDifference
     let database: Database
 
-    private var mapping: ModelMapping { script.mapping }
+    var mapping: ModelMapping { script.mapping }
 
-    /// Returns what was found, a line each: how many rows, of what, and the key of one of them.
+    /// Returns a line for each problem: how many rows of which kind have it, and the key of one of them.
     func problems() throws -> [String] {
         var problems: [String] = []
         for entity in mapping.new.entities {
@@ -71,7 +72,8 @@ struct MigrationChecks {
         return problems
     }
 
-    /// Returns what the rows have against limits of the new model. Limits apply to later events, so this is no refusal.
+    /// Returns notes about rows that break limits of the new model. Limits apply to later events, so this is no
+    /// refusal.
     func notes() throws -> [String] {
         var notes: [String] = []
         for entity in mapping.new.entities where !entity.isAbstract {
@@ -95,29 +97,6 @@ struct MigrationChecks {
             }
         }
         return notes
-    }
-
-    /// Counts the values of the attributes that the new model does not keep, by the names that the difference has. A
-    /// derived value is none of them, nor is a value of an object that goes with its entity.
-    func droppedValues() throws -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        for change in difference.changes where change.dropsValues {
-            guard let name = change.property else { continue }
-            for old in mapping.old.entities where !old.isAbstract {
-                guard let attribute = old.attribute(named: name), !attribute.isDerived,
-                    let now = mapping.target(of: old)
-                else { continue }
-                let declaring = mapping.old.entities[attribute.entityIndex]
-                let isKept = mapping.source(of: now).attributes.values.contains { $0.name == name }
-                if isKept || (mapping.target(of: declaring) ?? declaring).name != change.entity { continue }
-                let sql = """
-                    SELECT count(s.\(SQLText.quoted(attribute.columnName))) FROM \(SQLText.quoted(old.tableName)) s \
-                    WHERE \(Self.kind(old))
-                    """
-                counts[change.name, default: 0] += try Int64.fetchOne(database, sql: sql) ?? 0
-            }
-        }
-        return counts
     }
 
     // MARK: Relationships

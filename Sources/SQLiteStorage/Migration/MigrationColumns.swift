@@ -1,4 +1,5 @@
 import Foundation
+import StoreSQL
 
 /// Where a column of a migrated row comes from.
 enum ColumnSource {
@@ -31,7 +32,7 @@ struct MigrationColumns {
         let failure: String
     }
 
-    /// The columns of a new entity's rows, by their names; those of the entity's table that are missing stay empty.
+    /// Returns the columns of a new entity's rows, by their names. Other columns of the entity's table stay empty.
     func columns(of entity: Entity, from source: ModelMapping.Source) -> [(name: String, source: ColumnSource)] {
         var columns = entity.attributes.map { ($0.columnName, self.source(of: $0, entity, source)) }
         for relationship in entity.relationships where relationship.slot != nil {

@@ -1,10 +1,12 @@
 import GRDB
+import StoreSQL
 
 // The writes of a stage's closure.
 extension MigrationContext {
     /// Writes stored values of an object's attributes, or keys of its to-one relationships.
     ///
-    /// - Throws: ``StoreError``, also for a name that is no stored property, or a value that is none of its type.
+    /// - Throws: ``StoreError``, also for a name that is no stored property, or a value that is not of the property's
+    ///   type.
     public func update(_ entity: String, pk: Int64, _ values: [String: Value]) throws {
         let entity = try self.entity(entity)
         let changes = try checked(values, of: entity)

@@ -1,4 +1,5 @@
 import GRDB
+import StoreSQL
 
 /// The rows of a store in the middle of a staged migration, with the current model.
 ///
@@ -23,7 +24,7 @@ public struct MigrationContext {
 
     private static let pageLength = 500
 
-    /// Returns the number of objects of an entity, those of its sub-entities included.
+    /// Returns the number of objects of an entity and its sub-entities.
     ///
     /// - Throws: ``StoreError``, also for a name that is no entity's.
     public func count(of entity: String) throws -> Int {

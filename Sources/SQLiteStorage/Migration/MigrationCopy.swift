@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 /// Fills a new file, in the form of one model, from a file in the form of another, in batches.
 ///
@@ -23,15 +24,16 @@ struct MigrationCopy {
     let now: Int64
     let options: Migrator.Options
 
-    /// The rows of `_migration` that stand for no table: what the file is a copy of, and that nothing is missing.
-    private static let (originPart, donePart) = (-1, -2)
+    /// The rows of `_migration` that stand for no table: the file's origin, its notes once nothing is missing, and its losses.
+    private static let (originPart, donePart, lossPart) = (-1, -2, -3)
 
     /// Fills the file.
     ///
     /// - Parameters:
     ///   - notes: the notes of the stages up to this one; the file keeps them for later runs.
-    ///   - part: the file's place among those of the migration.
-    func run(notes: [String], part: (number: Int, count: Int)) throws {
+    ///   - losses: the losses of these stages; the file keeps them too.
+    ///   - part: the file's place among the migration's files.
+    func run(notes: [String], losses: MigrationLosses, part: (number: Int, count: Int)) throws {
         let copy = try open()
         defer { try? copy.close() }
         try copy.use { try $0.execute(sql: "ATTACH DATABASE ? AS source", arguments: [source]) }
@@ -56,28 +58,32 @@ struct MigrationCopy {
             } else {
                 try run.conclude(link.stage, time: now)
             }
-            try database.execute(
-                sql: "INSERT INTO _migration (part, last, origin) VALUES (?, 0, ?)",
-                arguments: [Self.donePart, notes.joined(separator: "\n")])
+            for (part, text) in [(Self.donePart, notes.joined(separator: "\n")), (Self.lossPart, losses.note)] {
+                try database.execute(
+                    sql: "INSERT INTO _migration (part, last, origin) VALUES (?, 0, ?)", arguments: [part, text])
+            }
             try Lease.expire(in: database)
         }
     }
 
     // MARK: The new file
 
-    /// Returns what is to be known of a file that is whole, or nil where it is not, or is a copy of something else.
-    static func notes(path: String, origin: Origin) -> [String]? {
+    /// Returns the notes and losses of a file that is whole, or nil where it is not, or is a copy of something else.
+    static func notes(path: String, origin: Origin) -> (notes: [String], losses: MigrationLosses)? {
         guard FileManager.default.fileExists(atPath: path),
             let copy = try? MigrationFile(anyFile: path)
         else { return nil }
-        let text = try? copy.closing { copy in
+        return try? copy.closing { copy in
             try copy.queue.read { database in
-                guard try isCopy(of: origin, database) else { return nil as String? }
-                return try String.fetchOne(
-                    database, sql: "SELECT origin FROM _migration WHERE part = ?", arguments: [donePart])
+                guard try isCopy(of: origin, database), let notes = try text(donePart, database) else { return nil }
+                let losses = MigrationLosses(note: try text(lossPart, database) ?? "")
+                return (notes.split(separator: "\n").map(String.init), losses)
             }
         }
-        return text.map { $0.split(separator: "\n").map(String.init) }
+    }
+
+    private static func text(_ part: Int, _ database: Database) throws -> String? {
+        try String.fetchOne(database, sql: "SELECT origin FROM _migration WHERE part = ?", arguments: [part])
     }
 
     private static func isCopy(of origin: Origin, _ database: Database) throws -> Bool {
@@ -96,9 +102,9 @@ struct MigrationCopy {
             let copy = try? open(path)
             if let copy, (try? copy.queue.read({ try Self.isCopy(of: origin, $0) })) == true { return copy }
             try? copy?.close()
-            MigrationFile.remove(path)
+            DurableFile.removeDatabase(path)
         }
-        try MigrationFile.makeFile(path)
+        try DurableFile.make(path)
         let copy = try open(path)
         let schema = try SchemaSnapshot(link.new)
         try copy.transaction { database in

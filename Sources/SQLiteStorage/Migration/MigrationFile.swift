@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 /// A store's file as a migration opens it: one connection, foreign keys checked in the end.
 struct MigrationFile {
@@ -11,10 +12,7 @@ struct MigrationFile {
     /// - Throws: ``StoreError`` where there is none.
     init(path: String, isReadOnly: Bool) throws {
         if !isReadOnly { try StoreSwap.complete(path: path) }
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw StoreError(
-                .unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
-        }
+        guard try Store.exists(path: path) else { throw StoreError.noStore(at: path) }
         try self.init(anyFile: path, isReadOnly: isReadOnly)
     }
 
@@ -65,11 +63,6 @@ struct MigrationFile {
     /// How the name of a copy ends that is not whole yet.
     static let copySuffix = ".copying"
 
-    /// Removes a database with the files beside it.
-    static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
-    }
-
     func close() throws { try queue.close() }
 
     /// Calls `body` and closes the file.
@@ -83,7 +76,7 @@ struct MigrationFile {
         try queue.read { database in
             guard try database.tableExists("_metadata"),
                 let format = try StoredModel.value("formatVersion", database).flatMap({ Int($0) })
-            else { throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path") }
+            else { throw StoreError.noStore(in: path) }
             if format > Schema.formatVersion { throw StoreError.newerFormat(path, layout: format) }
             return try StoredModel(database)
         }
@@ -157,12 +150,12 @@ struct MigrationFile {
     static let leaseSeconds = 600.0
 
     private func onConnection<Result>(
-        _ database: Database, _ model: ObjectModel, _ body: (WriterConnection) throws -> Result
+        _ database: Database, _ model: ObjectModel, _ body: (SQLiteWriterSession) throws -> Result
     ) throws -> Result {
         guard let connection = database.sqliteConnection else {
             throw StoreError.closed
         }
-        let store = WriterConnection(connection, model: model)
+        let store = SQLiteWriterSession(connection, model: model)
         defer { store.releaseStatements() }
         return try body(store)
     }
@@ -177,7 +170,7 @@ struct MigrationFile {
         do {
             try copy(to: partial)
             // A copy that is cut short never has the name of a whole one.
-            try Self.replace(backup, with: partial)
+            try DurableFile.replace(backup, with: partial)
         } catch {
             try? FileManager.default.removeItem(atPath: partial)
             throw error
@@ -188,44 +181,8 @@ struct MigrationFile {
     ///
     /// The empty space of the file and a writer's log have no part in it.
     func copy(to path: String) throws {
-        try Self.makeFile(path)
+        try DurableFile.make(path)
         try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
-    }
-
-    /// Makes an empty file that only its owner reads.
-    static func makeFile(_ path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw StoreError(
-                .unavailable, "Could not make \(path): \(String(cString: strerror(errno)))",
-                remedy: "Check that the folder may be written")
-        }
-        Glibc.close(descriptor)
-    }
-
-    /// Has the system write the names in a file's folder to the disk.
-    static func syncFolder(of path: String) throws(StoreError) {
-        try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
-    }
-
-    /// Has the system write a file, or the names in a folder, to the disk.
-    static func sync(_ path: String) throws(StoreError) {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { Glibc.close(descriptor) } }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw StoreError(
-                .unavailable, "Could not write \(path) to the disk: \(String(cString: strerror(errno)))",
-                remedy: "Check the disk and the folder's permissions, and migrate again")
-        }
-    }
-
-    /// Gives a file the name of another, which goes.
-    static func replace(_ path: String, with other: String) throws(StoreError) {
-        guard rename(other, path) == 0 else {
-            throw StoreError(
-                .unavailable, "Could not rename \(other): \(String(cString: strerror(errno)))",
-                remedy: "Check that the folder may be written")
-        }
     }
 }
 

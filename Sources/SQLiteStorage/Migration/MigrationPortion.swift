@@ -5,7 +5,7 @@ struct MigrationPortion {
     private let insertion: String
     private let keys: String
     private let key: String
-    /// Whether they are rows of objects, and not those of the history, the dead letters and the like.
+    /// Whether the rows are of objects, not of the history, the dead letters and the like.
     let areObjects: Bool
 
     /// - Parameters:

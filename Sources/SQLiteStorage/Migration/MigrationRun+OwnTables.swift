@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 // The store's own tables name entities: keys, tombstones and history follow a migration.
 extension MigrationRun {
@@ -94,7 +95,7 @@ extension MigrationRun {
         return conversion.safety == .sameForm ? .asItIs : .converted(conversion)
     }
 
-    /// History and conflicts speak of entities by their present names; those that are gone are remembered.
+    /// Gives the entities in history and conflicts their present names, and remembers the names of removed entities.
     private func migrateHistory() throws {
         let renamed = mapping.old.entities.compactMap { old in
             mapping.target(of: old).flatMap { $0.name == old.name ? nil : (old.name, $0.name) }
@@ -155,7 +156,7 @@ extension MigrationRun {
     /// Computes all derived values from the rows as they are now.
     func computeDerived(time: Int64) throws {
         guard let connection = database.sqliteConnection else { return }
-        let store = WriterConnection(connection, model: mapping.new)
+        let store = SQLiteWriterSession(connection, model: mapping.new)
         defer { store.releaseStatements() }
         try DerivedRecomputation(store, time: time).run(options.willExecute)
     }
@@ -168,7 +169,7 @@ extension MigrationRun {
             "formerModels", stored.formerHashes(before: mapping.new).joined(separator: "\n"), database)
         try StoredModel.record(mapping.new, in: database)
         guard let connection = database.sqliteConnection else { return }
-        let store = WriterConnection(connection, model: mapping.new)
+        let store = SQLiteWriterSession(connection, model: mapping.new)
         defer { store.releaseStatements() }
         _ = try store.openHistory(
             HistoryHeader(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSQL
 
 /// Carries a migration out on an open connection, inside the caller's transaction.
 struct MigrationRun {
@@ -29,7 +30,7 @@ struct MigrationRun {
         try finish { try dropOldTables() }
     }
 
-    /// Does what follows when all rows are in the new tables.
+    /// Does the remaining work when all rows are in the new tables.
     ///
     /// Example: a to-one relationship becomes to-many, so its column becomes a join table. The links can be read only
     /// while the old table is there, hence before it is dropped. Indexes are built once, after the rows: keeping them up
@@ -57,7 +58,7 @@ struct MigrationRun {
         try execute("ALTER TABLE \(SQLText.quoted(old)) RENAME TO \(SQLText.quoted(new))")
     }
 
-    /// Gives tables their new names, and those whose rows are copied names out of the way.
+    /// Gives tables their new names. Tables whose rows are copied get names out of the way.
     private func setAside() throws {
         // With the old way of renaming, references of other tables keep pointing to the name.
         try execute("PRAGMA legacy_alter_table = ON")

@@ -1,6 +1,8 @@
+import StoreSQL
+
 // Rows that are copied, and links whose place in the store changes: from a column to a join table, or the other way round.
 extension MigrationScript {
-    /// The rows of one old entity that become those of a new one.
+    /// The rows of one old entity that become rows of a new one.
     struct Part {
         let entity: Entity
         let old: Entity
@@ -60,7 +62,7 @@ extension MigrationScript {
         }
     }
 
-    /// Where the links of a relationship were: its own, or those of the relationship that is its inverse now.
+    /// Returns where the old store has the links of a relationship: its own links, or the links of its present inverse.
     func source(of relationship: Relationship) -> Links? {
         if let before = mapping.source(of: relationship) { return links(relationship, before, isReversed: false) }
         guard let inverse = mapping.new.inverse(of: relationship), let before = mapping.source(of: inverse) else {

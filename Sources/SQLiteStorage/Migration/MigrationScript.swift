@@ -1,6 +1,7 @@
 import Foundation
+import StoreSQL
 
-/// How the tables of one model become those of another: a decision for each table, and the SQL that carries it out.
+/// The change from one model's tables to another's: a decision for each table, and the SQL that carries it out.
 struct MigrationScript {
     /// Where the old tables are read while the new ones are filled.
     enum Place {

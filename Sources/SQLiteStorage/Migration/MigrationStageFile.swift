@@ -37,7 +37,7 @@ private struct MigrationStageReader {
     mutating func read(_ text: String) -> [MigrationStage] {
         let root: Node?
         do {
-            root = try Yams.compose(yaml: text)
+            root = try Yams.compose(yaml: text, .basic)
         } catch {
             report(nil, "This is not YAML", "Correct the syntax")
             return []

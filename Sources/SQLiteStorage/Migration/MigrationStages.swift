@@ -14,6 +14,8 @@ struct MigrationStages {
         try file.transaction { database in
             try file.check(lease, task.source, database)
             let plan = try run(task, database)
+            // The losses of a single stage were known before.
+            if task.inference == nil { try options.confirm(plan.losses) }
             try options.willExecute("UPDATE _lease")
             try Lease.expire(in: database)
             return plan
@@ -43,20 +45,20 @@ struct MigrationStages {
         let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)
         var steps: [MigrationPlan.Step] = []
         var notes: [String] = []
-        var dropped: [String: Int64] = [:]
+        var losses = MigrationLosses()
         for (index, stage) in task.pending.enumerated() {
             let survey = try task.naming(index) {
                 try run(stage, from: task.source(of: index), (index + 1, task.pending.count), database)
             }
             steps += task.head(of: index) + survey.steps
             notes += survey.notes
-            dropped.merge(survey.droppedValues, uniquingKeysWith: +)
+            losses.add(survey.losses)
         }
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target),
             method: total >= options.copyRowThreshold ? .copy : .inPlace, steps: steps, rowCount: total, problems: [],
-            notes: notes, droppedValues: dropped)
+            notes: notes, losses: losses)
     }
 
     private func run(
@@ -86,7 +88,7 @@ extension MigrationStage {
 }
 
 extension MigrationRun {
-    /// Does what a stage has left when all rows are in their new form.
+    /// Does a stage's remaining work when all rows are in their new form.
     func conclude(_ stage: MigrationStage, time: Int64) throws {
         if case .custom(_, _, _, _, let didMigrate?) = stage {
             try options.willExecute("didMigrate")
@@ -101,7 +103,7 @@ extension MigrationRun {
 
     /// Closures may write anything, so the store is verified whole; limits apply to later events.
     private func verifyWhole() throws {
-        let report = try StoreVerifier(ReadContext(database: database, model: mapping.new)).verify()
+        let report = try SQLiteVerifier(ReadContext(database: database, model: mapping.new)).verify()
         if !report.isDamaged { return }
         throw MigrationError(
             .rows, "The rows that the stage wrote contradict each other",

@@ -8,7 +8,7 @@ struct MigrationSurvey {
     let rowCount: Int64
     let problems: [String]
     let notes: [String]
-    let droppedValues: [String: Int64]
+    let losses: MigrationLosses
 
     /// - Throws: ``ModelError`` for the mapping, ``MigrationError`` with code `migration.not_inferable`.
     init(_ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database) throws {
@@ -20,7 +20,7 @@ struct MigrationSurvey {
         rowCount = counts.values.reduce(0, +)
         problems = try checks.problems()
         notes = try checks.notes()
-        droppedValues = try checks.droppedValues()
+        losses = try checks.losses()
     }
 }
 

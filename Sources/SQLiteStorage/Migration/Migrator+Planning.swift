@@ -22,7 +22,7 @@ extension Migrator {
         /// The model that a stage begins with.
         func source(of stage: Int) -> ObjectModel { stage == 0 ? source : pending[stage - 1].target }
 
-        /// Checks all stages for what the models alone forbid, before a row is looked at.
+        /// Checks, before a row is read, that the models alone forbid no stage.
         func checkModels() throws {
             for (index, stage) in pending.enumerated() {
                 let mapping = ModelMapping(from: source(of: index), to: stage.target)
@@ -54,7 +54,7 @@ extension Migrator {
         }
     }
 
-    /// Says what migrating to a model would do, and what stands against it; changes nothing.
+    /// Returns the plan of a migration to a model, with the reasons against it; changes nothing.
     ///
     /// - Throws: ``StoreError``, ``MigrationError`` where the models alone forbid it, ``ModelError`` for the mapping.
     public func plan(to model: ObjectModel) throws -> MigrationPlan {
@@ -150,10 +150,10 @@ extension Migrator {
             source: task.sourceText, target: task.targetText, difference: survey.difference,
             method: survey.rowCount >= options.copyRowThreshold ? .copy : .inPlace, steps: survey.steps,
             rowCount: survey.rowCount, problems: survey.problems, notes: survey.notes,
-            droppedValues: survey.droppedValues)
+            losses: survey.losses)
     }
 
-    /// Checks what can be said without rows, and returns what distinguishes the models.
+    /// Checks the models without looking at rows, and returns their difference.
     ///
     /// - Throws: ``ModelError`` for the mapping, ``MigrationError`` with code `migration.not_inferable`.
     static func check(_ mapping: ModelMapping, _ expressions: MigrationMapping?) throws -> ModelDifference {

@@ -7,12 +7,18 @@ import Foundation
 public struct Migrator {
     /// How a migration goes about it.
     public struct Options {
-        /// Computes what cannot be inferred, for ``Migrator/migrate(to:)``; a stage has a mapping of its own.
+        /// The mapping that computes values which cannot be inferred, for ``Migrator/migrate(to:)``; a stage has a
+        /// mapping of its own.
         public var mapping: MigrationMapping?
         /// The model that the store was made with, for stores that do not hold it.
         public var sourceModel: ObjectModel?
         /// Keeps the copy of the old store after success; the plan says where.
         public var keepsBackup = false
+        /// Keeps the copy of the old store also where the migration dropped something; the plan says where.
+        public var keepsBackupOfLosses = false
+        /// Decides whether a migration that drops something goes on; it does by default. Of a chain of copies each stage
+        /// asks for its own losses. A refusal throws ``MigrationError`` with code `migration.losses`.
+        public var allowsLosses: (MigrationLosses) throws -> Bool = { _ in true }
         /// The number of rows from which on new files are made, one for each stage, rather than one large transaction.
         public var copyRowThreshold: Int64 = 5_000_000
         /// The number of rows that are copied into the new file at a time.
@@ -32,6 +38,11 @@ public struct Migrator {
 
         /// Makes options with their defaults.
         public init() {}
+
+        /// Throws where losses are not allowed.
+        func confirm(_ losses: MigrationLosses) throws {
+            if !losses.isEmpty, try !allowsLosses(losses) { throw MigrationError.losses(losses) }
+        }
     }
 
     /// A step of a migration that begins or goes on.
@@ -41,7 +52,7 @@ public struct Migrator {
         /// So many rows are about to be copied. A stage in one transaction is a part of the migration, and so is each file
         /// of a chain of copies; they count from 1.
         case copying(rowCount: Int64, part: Int, partCount: Int)
-        /// So many more rows were copied: those of objects, or those of the history, the dead letters and the like.
+        /// So many more rows were copied: of objects, or of the history, the dead letters and the like.
         case copied(rowCount: Int64, areObjects: Bool)
         /// The part has all its rows: links, indexes and derived values are made.
         case finishing
@@ -69,7 +80,7 @@ public struct Migrator {
     /// - Throws: ``StoreError`` (`store.leased` while a worker has it), ``MigrationError``, ``ModelError``.
     @discardableResult
     public func migrate(to model: ObjectModel) throws -> MigrationPlan {
-        if !FileManager.default.fileExists(atPath: path) {
+        if try !Store.exists(path: path) {
             return emptyPlan("no store", from: model, to: model)
         }
         return try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
@@ -89,6 +100,7 @@ public struct Migrator {
     }
 
     private func carryOut(_ stages: [MigrationStage]) throws -> MigrationPlan {
+        for stage in stages { try Schema.checkLimits(stage.target) }
         let task = try open(isReadOnly: true).closing { try self.task(stages, $0) }
         // Opening brings a store of an older layout up to date. A copy would hide the damage of a disk that has failed.
         let store = try Store.open(path: path, model: task.source)
@@ -107,7 +119,7 @@ public struct Migrator {
                     .busy, "Another migration of the store at \(path) has just ended", remedy: "Migrate again")
             }
             let plan = try run(task, file, lease, now)
-            return finish(plan, now: now)
+            return finish(plan, stages, now: now)
         } catch {
             try? file.release(lease, task.source)
             // Nothing was begun: there is nothing to keep a copy for.
@@ -135,8 +147,9 @@ public struct Migrator {
             ).run(backup: backupPath)
         }
         if let inference = task.inference {
-            let problems = try plan(inference, task, file).problems
-            if !problems.isEmpty { throw MigrationError.rows(problems) }
+            let plan = try plan(inference, task, file)
+            if !plan.problems.isEmpty { throw MigrationError.rows(plan.problems) }
+            try options.confirm(plan.losses)
         }
         options.progress(.backingUp)
         try file.backUp(to: backupPath)
@@ -152,18 +165,25 @@ public struct Migrator {
         }
     }
 
-    /// Removes what was made on the way, or gives the backup the name under which it is kept.
-    private func finish(_ plan: MigrationPlan, now: Int64) -> MigrationPlan {
+    /// Removes the files that were made on the way, or gives the backup the name under which it is kept.
+    private func finish(_ plan: MigrationPlan, _ stages: [MigrationStage], now: Int64) -> MigrationPlan {
         var plan = plan
-        // A run that was killed at its very end has left its backup to the next one.
-        if options.keepsBackup, FileManager.default.fileExists(atPath: backupPath) {
+        if FileManager.default.fileExists(atPath: backupPath), keepsBackup(of: plan, stages) {
             let time = Timestamp.text(now).prefix(19).filter { $0 != "-" && $0 != ":" }
             let kept = "\(path).backup-\(time)Z"
-            plan.backup = (try? MigrationFile.replace(kept, with: backupPath)) == nil ? backupPath : kept
+            plan.backup = (try? DurableFile.replace(kept, with: backupPath)) == nil ? backupPath : kept
         } else {
             unlink(backupPath)
         }
         MigrationChain.removeFiles(of: path)
         return plan
+    }
+
+    private func keepsBackup(of plan: MigrationPlan, _ stages: [MigrationStage]) -> Bool {
+        if options.keepsBackup || !options.keepsBackupOfLosses { return options.keepsBackup }
+        if plan.method != .none { return !plan.losses.isEmpty }
+        // A run that was killed at its very end has left its backup to this one.
+        let left = try? Migrator(path: backupPath, options: options).plan(through: stages)
+        return left?.losses.isEmpty != true
     }
 }

@@ -1,7 +1,9 @@
+import StoreSQL
+
 /// Writes the condition of a partial index as SQL.
 ///
-/// A schema cannot bind values, so they are written as literals. The plain `sqlite3` program has to be able to write the
-/// store, so the condition uses SQLite's own operators only. The text of each comparison is that of
+/// A schema cannot bind values, so they are written as literals. The plain `sqlite3` program has to be able to write
+/// the store, so the condition uses SQLite's own operators only. Each comparison has the same text as in
 /// ``PredicateCompiler``, so that SQLite sees when the index serves.
 extension IndexCondition {
     /// The condition on the rows of the entity's table.

@@ -1,3 +1,5 @@
+import StoreSQL
+
 extension SQLText {
     /// Begins a statement that inserts several rows of a save.
     ///

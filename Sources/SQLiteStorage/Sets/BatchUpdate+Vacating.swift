@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// Unique values that objects of one request pass on to each other.
 ///
 /// SQLite checks each row as it is written. So a value that another object of the request is about to give up counts as a

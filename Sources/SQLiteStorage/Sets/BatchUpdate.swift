@@ -1,9 +1,11 @@
+import StoreSQL
+
 /// Carries a batch update out: one statement for each few thousand rows, with one row of history for each of them.
 ///
 /// The update chooses all objects before the first one changes, by a list of their keys. If there are many, and the
 /// condition reads the object alone, it goes window by window along the primary key instead.
 struct BatchUpdate {
-    let store: WriterConnection
+    let store: SQLiteWriterSession
     let history: HistoryWriter
     /// The entity of the objects themselves, not of one above it.
     let entity: Entity
@@ -11,7 +13,6 @@ struct BatchUpdate {
     let selection: BatchSelection
     let columns: [(name: String, value: String)]
     let constants: [Value]
-    private let plan: DerivedPlan
     /// Keeps true what other objects derive from the changed attributes.
     private let propagation: DerivedPropagation
 
@@ -19,10 +20,9 @@ struct BatchUpdate {
     private static let listedCount = 20_000
 
     init(
-        store: WriterConnection, history: HistoryWriter, entity: Entity, assignments: BatchAssignments,
-        request: CheckedFetchRequest, plan: DerivedPlan, propagation: DerivedPropagation, function: ArithmeticFunction
+        store: SQLiteWriterSession, history: HistoryWriter, entity: Entity, assignments: BatchAssignments,
+        request: CheckedFetchRequest, propagation: DerivedPropagation, function: ArithmeticFunction
     ) throws {
-        self.plan = plan
         self.propagation = propagation
         self.store = store
         self.history = history
@@ -68,8 +68,8 @@ struct BatchUpdate {
         return (columns, constants)
     }
 
-    /// Checks the values that objects would get, and lists the keys of those that would change. The result is nil where the
-    /// list would be too long and is not needed.
+    /// Checks the values that objects would get, and lists the keys of the objects that would change. The result is nil
+    /// where the list would be too long and is not needed.
     ///
     /// - Parameter mustList: whether others change before these.
     /// - Throws: ``BatchError``, ``StoreError``.
@@ -111,8 +111,11 @@ struct BatchUpdate {
             sql: "UPDATE \(SQLText.quoted(entity.tableName)) AS \(selection.alias) SET \(set) WHERE \(condition)")
     }
 
+    /// Binds the constants that a statement reads: one that checks a computed value may read none.
     func bindConstants(_ statement: PreparedStatement) {
-        for (index, value) in constants.enumerated() { statement.bind(index + 1, value) }
+        for (index, value) in constants.prefix(statement.parameterCount).enumerated() {
+            statement.bind(index + 1, value)
+        }
     }
 
     private func bindSelection(_ statement: PreparedStatement) {
@@ -145,27 +148,18 @@ struct BatchUpdate {
         }
     }
 
-    /// Marks what other objects derive from those whose keys a query gives; what the objects derive from their own
-    /// values is among the assignments.
+    /// Marks the values that other objects derive from the objects of a query of keys. Values that objects derive from
+    /// their own values are among the assignments.
     private func markReaders(_ selection: String) throws(StoreError) {
         for column in assignments.columns {
-            for reader in plan.readers(of: entity.node(of: column.attribute.slot)) {
-                switch reader {
-                case .own: break
-                case .path(let index):
-                    let path = plan.paths[index]
-                    let readers = propagation.readers(path: index, depth: path.steps.count, among: selection)
-                    try propagation.mark(path.node, selection: readers)
-                case .aggregate(let node):
-                    try propagation.mark(node, selection: propagation.owners(of: node, among: selection))
-                }
-            }
+            let value = entity.node(of: column.attribute.slot)
+            try propagation.markReaders(of: value, selection: selection, own: false)
         }
     }
 
     // MARK: By a list of keys
 
-    /// Lists what changes, and returns false where that is too much to list and need not be listed.
+    /// Lists the keys of the objects that change. Returns false where the list would be too long and is not needed.
     private func listKeys(_ keys: inout KeySet, mustList: Bool) throws(StoreError) -> Bool {
         let statement = try PreparedStatement(
             store.connection,
@@ -255,7 +249,7 @@ struct BatchUpdate {
     }
 }
 
-/// The objects of a request as SQL: those of one entity, the ones below it aside.
+/// The objects of a request as SQL: the objects of one entity, without its sub-entities.
 struct BatchSelection {
     let alias: String
     /// The end of a FROM clause.
@@ -280,12 +274,12 @@ struct BatchSelection {
         try compiler.open(0, entity: entity.index)
         var parts: [String] = []
         if let predicate = request.predicate { parts.append("(\(try compiler.condition(predicate)))") }
-        alias = compiler.scope(0).alias
+        alias = compiler.scopes.alias(0)
         if entity.sharesTable { parts.append("\(alias)._entity = \(SQLText.literal(entity.name))") }
         if !includesPlaceholders || !request.includesPlaceholders { parts.append("\(alias)._placeholder = 0") }
-        source = compiler.from(0)
+        source = compiler.scopes.from(0)
         condition = parts.isEmpty ? "1" : "(\(parts.joined(separator: " AND ")))"
-        isLocal = compiler.scope(0).joins.isEmpty && !condition.contains("SELECT")
+        isLocal = !compiler.scopes.hasJoins(0) && !condition.contains("SELECT")
         bindings = compiler.bindings
         self.firstParameter = firstParameter
     }

@@ -1,23 +1,22 @@
-/// Computes derived values again from the rows, then the derived values that read them, level after level.
+import StoreSQL
+
+/// Computes derived values again inside the store.
 ///
 /// The table `derive_E_S` holds the keys of the objects to compute for slot S of entity E. The table `derived_R` holds those
 /// that changed of root entity R, with a bit for each derived attribute. Both are temporary. So memory is bounded by pages
 /// of rows, and each object gets one change in the history however many of its values changed.
-final class DerivedPropagation: DerivedComputation {
-    /// The objects that are computed together.
-    private static let pageLength = 512
-
-    let store: WriterConnection
+final class DerivedPropagation: DerivedRows {
+    let store: SQLiteWriterSession
     let plan: DerivedPlan
-    /// The time of the save, for `now()`.
-    private let time: Int64
+    let time: Int64
     private var marked: Set<DerivedNode> = []
     private var changedRoots: Set<Int> = []
 
+    var session: any WriterSession { store }
     private var model: ObjectModel { store.model }
 
     /// - Parameter time: the time of the save, in microseconds since 1970 UTC.
-    init(store: WriterConnection, plan: DerivedPlan, time: Int64) {
+    init(store: SQLiteWriterSession, plan: DerivedPlan, time: Int64) {
         self.store = store
         self.plan = plan
         self.time = time
@@ -28,8 +27,6 @@ final class DerivedPropagation: DerivedComputation {
     private func column(_ entity: Int, _ slot: Int) -> String {
         SQLText.quoted(model.entities[entity].columnNames[slot])
     }
-
-    private func attribute(_ node: DerivedNode) -> Attribute { model.entities[node.entity].attributes[node.slot] }
 
     // MARK: Marking
 
@@ -44,7 +41,6 @@ final class DerivedPropagation: DerivedComputation {
         return name
     }
 
-    /// Marks an attribute of some objects.
     func mark(_ node: DerivedNode, _ keys: [Int64]) throws(StoreError) {
         if keys.isEmpty { return }
         let statement = try store.statement("INSERT OR IGNORE INTO \(try keyTable(node)) (pk) VALUES (?)")
@@ -61,22 +57,23 @@ final class DerivedPropagation: DerivedComputation {
 
     private func mark(_ node: DerivedNode, keys: [Int64], selection: (String) -> String) throws(StoreError) {
         let target = try keyTable(node)
-        let values = keys.map { Value.integer($0) }
-        for start in stride(from: 0, to: values.count, by: KeyList.maximumWidth) {
-            let part = values[start..<min(start + KeyList.maximumWidth, values.count)]
-            let list = SQLText.parameters(KeyList.width(for: part.count))
-            let statement = try store.statement("INSERT OR IGNORE INTO \(target) (pk) \(selection(list))")
-            KeyList.bind(part, to: statement)
+        try KeyList.forEachPart(of: keys) { list throws(StoreError) in
+            try store.statement("INSERT OR IGNORE INTO \(target) (pk) \(selection(list))")
+        } body: { statement throws(StoreError) in
             try statement.run()
         }
     }
 
-    /// Marks the objects whose key path passes through some objects, so many steps away.
     func markReaders(path: Int, depth: Int, of keys: [Int64]) throws(StoreError) {
         try mark(plan.paths[path].node, keys: keys) { readers(path: path, depth: depth, among: $0) }
     }
 
-    /// A query of the objects whose key path passes through those of a list or query of keys, so many steps away.
+    func markOwners(of node: DerivedNode, among keys: [Int64]) throws(StoreError) {
+        try mark(node, keys: keys) { owners(of: node, among: $0) }
+    }
+
+    /// Returns a query of the objects whose key path passes, after `depth` steps, through an object of `keys`, a list
+    /// or query of keys.
     func readers(path index: Int, depth: Int, among keys: String) -> String {
         let steps = plan.paths[index].steps
         // From the far end back to the objects: each step is a look-up in the index of a column.
@@ -115,24 +112,13 @@ final class DerivedPropagation: DerivedComputation {
         }
     }
 
-    /// Marks all that reads a value of some objects.
-    func markReaders(of value: DerivedNode, _ keys: [Int64]) throws(StoreError) {
-        if keys.isEmpty { return }
-        for reader in plan.readers(of: value) {
-            switch reader {
-            case .own(let node): try mark(node, keys)
-            case .path(let index): try markReaders(path: index, depth: plan.paths[index].steps.count, of: keys)
-            case .aggregate(let node):
-                try mark(node, keys: keys) { owners(of: node, among: $0) }
-            }
-        }
-    }
-
     /// Marks all that reads a value of the objects whose keys a query gives.
-    func markReaders(of value: DerivedNode, selection: String) throws(StoreError) {
+    ///
+    /// - Parameter own: whether also what these objects read of themselves.
+    func markReaders(of value: DerivedNode, selection: String, own: Bool = true) throws(StoreError) {
         for reader in plan.readers(of: value) {
             switch reader {
-            case .own(let node): try mark(node, selection: selection)
+            case .own(let node): if own { try mark(node, selection: selection) }
             case .path(let index):
                 let readers = readers(path: index, depth: plan.paths[index].steps.count, among: selection)
                 try mark(plan.paths[index].node, selection: readers)
@@ -143,80 +129,28 @@ final class DerivedPropagation: DerivedComputation {
 
     // MARK: Computing
 
-    /// Computes what is marked and what follows from it; nothing is held in memory.
+    /// Computes the marked values and the values that follow from them; nothing is held in memory.
     func run() throws(StoreError) { try run { _, _, _, _ in false } }
 
-    /// Computes what is marked and what follows from it.
-    ///
-    /// `plan.order` has each attribute after those that it reads: `Chat.messageCount` before `Board.total`. So a page that
-    /// changes counts marks boards that are still to come, and no attribute is computed twice. An object whose value stays
-    /// marks nothing, so the computation ends where nothing changes.
-    ///
-    /// - Parameter absorb: takes each object's changed slots and its values; true where the caller writes the history.
-    func run(absorb: (Int, Int64, [Int], [Value]) -> Bool) throws(StoreError) {
-        for node in plan.order where marked.contains(node) {
-            var last = Int64.min
-            while true {
-                let page = try page(of: node, after: last)
-                guard let end = page.last else { break }
-                try compute(node, page, absorb)
-                last = end
-            }
-            try store.runOnce("DELETE FROM \(try keyTable(node))")
-        }
-    }
-
-    private func page(of node: DerivedNode, after last: Int64) throws(StoreError) -> [Int64] {
-        let statement = try store.statement(
-            "SELECT pk FROM \(try keyTable(node)) WHERE pk > ? ORDER BY pk LIMIT \(Self.pageLength)")
-        statement.bind(1, last)
-        var keys: [Int64] = []
-        while try statement.step() { keys.append(statement.integer(0)) }
-        return keys
-    }
-
-    private func compute(
-        _ node: DerivedNode, _ keys: [Int64], _ absorb: (Int, Int64, [Int], [Value]) -> Bool
+    func forEachPage(
+        of node: DerivedNode, length: Int, _ body: ([Int64]) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let entity = model.entities[node.entity]
-        var rows: [StoredRow] = []
-        try store.entities[node.entity].rows(primaryKeys: keys) { rows.append($0) }
-        let computed = try values(of: node, keys)
-        var changed: [Int64] = []
-        // Also of attributes that a sub-entity declares.
-        var changedTimes: [DerivedNode: [Int64]] = [:]
-        // A count over an inherited relationship is that of the sub-entity that declares it.
-        for row in rows where row.entity.isKind(of: entity) {
-            let value = computed?[row.pk] ?? attribute(node).initialDerivedValue
-            var values = row.values
-            values[node.slot] = computed == nil ? attribute(node).ownDerivedValue(row.values) : value
-            if values[node.slot] == row.values[node.slot] { continue }
-            let times = plan.timeSlots[row.entity.index]
-            for slot in times {
-                values[slot] = .integer(time)
-                changedTimes[row.entity.node(of: slot), default: []].append(row.pk)
-            }
-            let slots = ([node.slot] + times).filter { values[$0] != row.values[$0] }
-            try store.entities[node.entity].update(pk: row.pk, slots: slots, values: values)
-            if !absorb(node.entity, row.pk, slots, values) { try noteChange(entity, row.pk, slots) }
-            changed.append(row.pk)
+        if !marked.contains(node) { return }
+        let statement = try store.statement(
+            "SELECT pk FROM \(try keyTable(node)) WHERE pk > ? ORDER BY pk LIMIT \(length)")
+        var last = Int64.min
+        while true {
+            statement.bind(1, last)
+            var keys: [Int64] = []
+            while try statement.step() { keys.append(statement.integer(0)) }
+            guard let end = keys.last else { break }
+            try body(keys)
+            last = end
         }
-        try markReaders(of: node, changed)
-        for (time, keys) in changedTimes { try markReaders(of: time, keys) }
+        try store.runOnce("DELETE FROM \(try keyTable(node))")
     }
 
-    /// Returns the values of some objects, or nil where they follow from the objects' own values.
-    private func values(of node: DerivedNode, _ keys: [Int64]) throws(StoreError) -> [Int64: Value]? {
-        switch attribute(node).derivation {
-        case .count, .aggregate: return try store.aggregates(of: node, owners: keys)
-        case .keyPath(let path) where !path.relationships.isEmpty:
-            guard let path = plan.paths.first(where: { $0.node == node }) else { return nil }
-            return try pathValues(path, keys)
-        default: return nil
-        }
-    }
-
-    private func pathValues(_ path: DerivedPlan.Path, _ keys: [Int64]) throws(StoreError) -> [Int64: Value] {
+    func values(of path: DerivedPlan.Path, from found: [StoredRow]) throws(StoreError) -> [Int64: Value] {
         var from = "\(table(path.node.entity)) e0"
         for (index, step) in path.steps.enumerated() {
             from += """
@@ -226,38 +160,34 @@ final class DerivedPropagation: DerivedComputation {
         }
         let end = path.steps.last?.destination ?? path.node.entity
         var values: [Int64: Value] = [:]
-        let keys = keys.map { Value.integer($0) }
-        let statement = try store.statement(
-            """
-            SELECT e0.pk, e\(path.steps.count).\(column(end, path.slot)) FROM \(from) \
-            WHERE e0.pk IN (\(SQLText.parameters(KeyList.width(for: keys.count))))
-            """)
-        KeyList.bind(keys[...], to: statement)
-        while try statement.step() {
-            let value = statement.value(1)
-            values[statement.integer(0)] = path.transformation?.apply(value) ?? value
+        let selection = "SELECT e0.pk, e\(path.steps.count).\(column(end, path.slot)) FROM \(from) WHERE e0.pk"
+        try store.rows(about: found.map(\.pk)) {
+            "\(selection) \($0)"
+        } each: { row in
+            let value = row.value(1)
+            values[row.integer(0)] = path.transformation?.apply(value) ?? value
         }
         return values
     }
 
     // MARK: History
 
-    private func noteChange(_ entity: Entity, _ pk: Int64, _ slots: [Int]) throws(StoreError) {
-        let root = entity.rootIndex
+    func note(_ row: StoredRow, _ slots: [Int]) throws(StoreError) {
+        let root = row.entity.rootIndex
         if changedRoots.insert(root).inserted {
             try store.runOnce(
                 "CREATE TEMP TABLE IF NOT EXISTS derived_\(root) (pk INTEGER PRIMARY KEY, slots INTEGER NOT NULL)")
             try store.runOnce("DELETE FROM temp.derived_\(root)")
         }
         var bits: Int64 = 0
-        for (position, slot) in plan.derivedSlots[entity.index].enumerated() where slots.contains(slot) {
+        for (position, slot) in plan.derivedSlots[root].enumerated() where slots.contains(slot) {
             bits |= 1 << Int64(position)
         }
         try store.run(
             """
             INSERT INTO temp.derived_\(root) (pk, slots) VALUES (?, ?) \
             ON CONFLICT (pk) DO UPDATE SET slots = slots | excluded.slots
-            """, pk, bits)
+            """, row.pk, bits)
     }
 
     /// Appends one change for each object that nobody absorbed, in the order of entities and keys.

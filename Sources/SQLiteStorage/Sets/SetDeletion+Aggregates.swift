@@ -1,6 +1,8 @@
+import StoreSQL
+
 // Derived values of survivors that read deleted objects.
 extension SetDeletion {
-    /// Marks what has to be computed again, while references and links are still there.
+    /// Marks the values to compute again, while references and links are still there.
     func markReaders(_ propagation: DerivedPropagation, _ reach: CascadeReach) throws(StoreError) {
         for node in plan.order {
             let relationship = model.entities[node.entity].attributes[node.slot].derivation?.aggregatedRelationship

@@ -1,3 +1,5 @@
+import StoreSQL
+
 // The traces of a deletion by sets of rows: changes, preserved values, tombstones.
 extension SetDeletion {
     func writeTombstones(_ entity: Entity, from rows: String, _ tombstone: Tombstone) throws(StoreError) {

@@ -1,6 +1,8 @@
+import StoreSQL
+
 // Emptying an entity.
 extension SetDeletion {
-    /// Deletes the objects of an entity and of those below it, and what hangs on them.
+    /// Deletes the objects of an entity and its sub-entities, with the effects by the delete rules.
     ///
     /// Objects whose version is a date later than the truncation are newer, and stay. Placeholders stay too: no row was
     /// ever there.

@@ -1,3 +1,5 @@
+import StoreSQL
+
 // The writes of a deletion by sets: history, tombstones, and the rows that go.
 extension SetDeletion {
     /// How many rows of a table are written at once: few enough to be in the page cache still when they are deleted.

@@ -1,9 +1,11 @@
+import StoreSQL
+
 /// Deletes objects inside the store, by sets of rows, where a deletion reaches more than memory should hold.
 ///
-/// The rules are those of ``DeletePropagation``. Temporary tables hold the keys to delete: `to_delete_N` those of entity
-/// N, with the round of the cascade that reached each.
+/// The rules are the same as in ``DeletePropagation``. Temporary tables hold the keys to delete: `to_delete_N` has the
+/// keys of entity N, each with the round of the cascade that reached it.
 struct SetDeletion {
-    let store: WriterConnection
+    let store: SQLiteWriterSession
     let history: HistoryWriter
     let plan: DerivedPlan
     let validators: Validators
@@ -14,7 +16,7 @@ struct SetDeletion {
         var list = ValidationFailures()
     }
 
-    init(store: WriterConnection, _ work: SetWork) {
+    init(store: SQLiteWriterSession, _ work: SetWork) {
         self.store = store
         history = work.history
         plan = work.plan
@@ -86,6 +88,11 @@ struct SetDeletion {
 
     func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].tableName) }
 
+    /// All relationships, each with the entity that declares it.
+    private var relationships: [(entity: Entity, relationship: Relationship)] {
+        model.entities.flatMap { entity in entity.ownRelationships.map { (entity, $0) } }
+    }
+
     /// The entities that the objects of an entity may have, each with the condition on its rows.
     func kinds(_ entity: Entity) -> [(entity: Entity, condition: String)] {
         if !entity.sharesTable { return [(entity, "")] }
@@ -131,18 +138,16 @@ struct SetDeletion {
         var hasGrown = true
         while hasGrown {
             hasGrown = false
-            for entity in model.entities {
-                for relationship in entity.ownRelationships where relationship.deleteRule.deletesDestinations {
-                    try store.runOnce(
-                        """
-                        INSERT OR IGNORE INTO temp.\(tableToDelete(relationship.destinationIndex)) (pk, round) \
-                        SELECT destination, ?1 + 1 FROM (\(links(relationship, where: "x.round = ?1")))
-                        """
-                    ) { $0.bind(1, round) }
-                    if store.changedRowCount == 0 { continue }
-                    hasGrown = true
-                    reach.note(relationship, model)
-                }
+            for (_, relationship) in relationships where relationship.deleteRule.deletesDestinations {
+                try store.runOnce(
+                    """
+                    INSERT OR IGNORE INTO temp.\(tableToDelete(relationship.destinationIndex)) (pk, round) \
+                    SELECT destination, ?1 + 1 FROM (\(links(relationship, where: "x.round = ?1")))
+                    """
+                ) { $0.bind(1, round) }
+                if store.changedRowCount == 0 { continue }
+                hasGrown = true
+                reach.note(relationship, model)
             }
             round += 1
         }
@@ -186,11 +191,9 @@ struct SetDeletion {
     }
 
     private func deny() throws {
-        for entity in model.entities {
-            for relationship in entity.ownRelationships where relationship.deleteRule.refusesWhileDestinationsStay {
-                try fail(
-                    .deniedDelete, entity, relationship, "forbids the deletion while there are objects in it",
-                    of: "SELECT DISTINCT source FROM (\(survivors(relationship)))")
+        for (entity, relationship) in relationships where relationship.deleteRule.refusesWhileDestinationsStay {
+            try fail(entity, of: "SELECT DISTINCT source FROM (\(survivors(relationship)))") {
+                .deniedDelete(relationship, of: $0)
             }
         }
         try failures.list.check()
@@ -199,8 +202,7 @@ struct SetDeletion {
     /// Notes a broken rule once for each object whose key a query has, under the object's own entity, as a deletion in
     /// memory does.
     private func fail(
-        _ reason: ValidationFailure.Reason, _ entity: Entity, _ relationship: Relationship, _ limit: String,
-        of query: String
+        _ entity: Entity, of query: String, _ failure: (Entity) -> ValidationFailure
     ) throws(StoreError) {
         let most = ValidationFailures.maximumDetailCount
         for (own, kind) in kinds(entity) {
@@ -210,10 +212,8 @@ struct SetDeletion {
                     SELECT pk, \(SQLText.quoted(own.identity.columnName)) FROM \(table(own.index)) \
                     WHERE pk IN (\(query))\(kind) ORDER BY pk LIMIT \(most)
                     """)
-            let failure = ValidationFailure(
-                reason: reason, entity: own.name, property: relationship.name, limit: limit)
             while try statement.step() {
-                failures.list.add(failure.about(statement.value(1), ManagedObjectID(own, statement.integer(0))))
+                failures.list.add(failure(own).about(statement.value(1), ManagedObjectID(own, statement.integer(0))))
             }
         }
     }
@@ -251,15 +251,13 @@ struct SetDeletion {
 
     /// Clears the columns in which survivors refer to deleted objects.
     private func clearReferences(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
-        for entity in model.entities {
-            for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
-                guard let inverse = model.inverse(of: relationship), case .column(let slot) = inverse.storage else {
-                    continue
-                }
-                // An object that refers to a deleted one by the inverse of a cascade is deleted too.
-                if relationship.deleteRule.deletesDestinations, case .inverseColumn = relationship.storage { continue }
-                try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
+        for (_, relationship) in relationships where relationship.isCleared(by: relationship.deleteRule) {
+            guard let inverse = model.inverse(of: relationship), case .column(let slot) = inverse.storage else {
+                continue
             }
+            // An object that refers to a deleted one by the inverse of a cascade is deleted too.
+            if relationship.deleteRule.deletesDestinations, case .inverseColumn = relationship.storage { continue }
+            try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
         }
     }
 
@@ -275,9 +273,9 @@ struct SetDeletion {
             AND pk NOT IN (SELECT pk FROM temp.\(tableToDelete(entity.index)))
             """
         if !inverse.isOptional {
-            try fail(
-                .missingMandatory, entity, inverse, "is required and has no value",
-                of: "SELECT pk FROM \(name) WHERE _placeholder = 0 AND \(condition)")
+            try fail(entity, of: "SELECT pk FROM \(name) WHERE _placeholder = 0 AND \(condition)") {
+                .missing(inverse.name, of: $0)
+            }
         }
         for (own, kind) in kinds(entity) {
             let times = try setTimes(own, where: condition + kind, propagation)
@@ -291,40 +289,33 @@ struct SetDeletion {
 
     /// Checks the minimum counts of survivors that deleted objects referred to in columns.
     private func checkColumnMinimums() throws {
-        for entity in model.entities {
-            for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
-                guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
-                    inverse.isToMany, inverse.minimumCount > 0
-                else { continue }
-                let column = "j." + SQLText.quoted(entity.columnNames[slot])
-                try checkMinimum(
-                    inverse, relationship,
-                    remaining: "\(table(entity.index)) j WHERE \(column) = s.destination AND j.pk")
-            }
+        for (entity, relationship) in relationships where relationship.isCleared(by: relationship.deleteRule) {
+            guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
+                inverse.isToMany, inverse.minimumCount > 0
+            else { continue }
+            let column = "j." + SQLText.quoted(entity.columnNames[slot])
+            try checkMinimum(
+                inverse, relationship, remaining: "\(table(entity.index)) j WHERE \(column) = s.destination AND j.pk")
         }
     }
 
     /// Notes the survivors whose links in join tables go; ``clearStoredReferences()`` removes the links.
     private func noteLostLinks(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
-        for entity in model.entities {
-            for relationship in entity.ownRelationships {
-                guard case .join(let index, _) = relationship.storage, let inverse = model.inverse(of: relationship)
-                else { continue }
-                let join = model.joinTables[index]
-                let survivor = model.entities[relationship.destinationIndex]
-                if inverse.minimumCount > 0, case .join(_, let isOwner) = inverse.storage {
-                    let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-                    try checkMinimum(
-                        inverse, relationship,
-                        remaining: "\(SQLText.quoted(join.name)) j WHERE j.\(near) = s.destination AND j.\(far)")
-                }
-                let condition = "pk IN (SELECT destination FROM (\(survivors(relationship))))"
-                for (own, kind) in kinds(survivor) {
-                    let times = try setTimes(own, where: condition + kind, propagation)
-                    try appendChanges(
-                        own, .update, from: "\(table(own.index)) e WHERE \(condition)\(kind)",
-                        properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
-                }
+        for (_, relationship) in relationships where relationship.isCleared(by: relationship.deleteRule) {
+            guard let inverse = model.inverse(of: relationship), case .join(let index, let isOwner) = inverse.storage
+            else { continue }
+            if inverse.minimumCount > 0 {
+                let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+                try checkMinimum(
+                    inverse, relationship,
+                    remaining: "\(model.joinTables[index].quotedName) j WHERE j.\(near) = s.destination AND j.\(far)")
+            }
+            let condition = "pk IN (SELECT destination FROM (\(survivors(relationship))))"
+            for (own, kind) in kinds(model.entities[relationship.destinationIndex]) {
+                let times = try setTimes(own, where: condition + kind, propagation)
+                try appendChanges(
+                    own, .update, from: "\(table(own.index)) e WHERE \(condition)\(kind)",
+                    properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
             }
         }
     }
@@ -334,7 +325,7 @@ struct SetDeletion {
         for reference in store.storedReferences {
             let keys = "(SELECT pk FROM temp.\(tableToDelete(reference.destination)))"
             let staying = reference.holder.map { " AND pk NOT IN (SELECT pk FROM temp.\(tableToDelete($0)))" } ?? ""
-            try store.runOnce("\(reference.clearing) \(keys)\(staying)")
+            try store.runOnce("\(reference.clearing) IN \(keys)\(staying)")
         }
     }
 
@@ -345,14 +336,18 @@ struct SetDeletion {
         let survivor = model.entities[inverse.entityIndex]
         let floor = inverse.isOptional ? "AND remaining > 0" : ""
         try fail(
-            .tooFewDestinations, survivor, inverse,
-            "needs at least \(counted(inverse.minimumCount, "object")) and would keep fewer",
+            survivor,
             of: """
                 SELECT DISTINCT destination FROM (SELECT s.destination, (SELECT count(*) FROM \(remaining) NOT IN \
                 (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))) AS remaining \
                 FROM (\(survivors(relationship))) s \
                 JOIN \(table(survivor.index)) o ON o.pk = s.destination WHERE o._placeholder = 0) \
                 WHERE remaining < \(inverse.minimumCount) \(floor)
-                """)
+                """
+        ) {
+            ValidationFailure(
+                reason: .tooFewDestinations, entity: $0.name, property: inverse.name,
+                limit: "needs at least \(counted(inverse.minimumCount, "object")) and would keep fewer")
+        }
     }
 }

@@ -1,9 +1,11 @@
+import StoreSQL
+
 /// The SQL of a checked fetch request, and how its rows are read.
 struct FetchQuery {
     /// The kind of a query's result.
     enum Output {
         /// Columns `pk`, `_placeholder`, `_entity` where the table has it, the shape's single values; then, for a page,
-        /// those that order it.
+        /// the values that order it.
         case objects(withOrder: Bool)
         /// The shape's values.
         case rows
@@ -29,7 +31,7 @@ struct FetchQuery {
     ///
     /// - Parameters:
     ///   - now: what `now()` is, in microseconds since 1970 UTC.
-    ///   - onlyMissing: only objects whose first sort value is missing: those that a descending order ends with.
+    ///   - onlyMissing: only objects whose first sort value is missing: a descending order ends with them.
     init(
         _ request: CheckedFetchRequest, output: Output = .objects(withOrder: false), now: Int64,
         onlyMissing: Bool = false
@@ -52,7 +54,7 @@ struct FetchQuery {
     private init(_ request: CheckedFetchRequest, _ sql: String, _ builder: FetchQueryBuilder, orderCount: Int) {
         self.sql = sql
         (bindings, readsTime) = (builder.compiler.bindings, builder.compiler.readsTime)
-        (tables, listStatements) = (builder.compiler.tables, builder.lists)
+        (tables, listStatements) = (builder.compiler.scopes.tables, builder.lists)
         (shape, model) = (request.shape, request.model)
         self.orderCount = orderCount
     }
@@ -127,7 +129,7 @@ private struct FetchQueryBuilder {
         compiler = PredicateCompiler(model: request.model, now: now)
     }
 
-    private var root: String { compiler.scope(0).alias }
+    private var root: String { compiler.scopes.alias(0) }
 
     private var objectColumns: [String] {
         ["\(root).pk", "\(root)._placeholder"] + (request.entity.sharesTable ? ["\(root)._entity"] : [])
@@ -151,7 +153,7 @@ private struct FetchQueryBuilder {
         try compiler.open(0, entity: request.entity.index)
         let columns = objectColumns + (try columns())
         let list = SQLText.parameters(keyCount)
-        return "SELECT \(columns.joined(separator: ", ")) FROM \(compiler.from(0)) WHERE \(root).pk IN (\(list))"
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(compiler.scopes.from(0)) WHERE \(root).pk IN (\(list))"
     }
 
     private mutating func select(
@@ -167,7 +169,7 @@ private struct FetchQueryBuilder {
         let isDescending = order.last?.isDescending ?? false
         let keys = order.map(\.ordering) + ["\(root).pk\(isDescending ? " DESC" : "")"]
         return """
-            SELECT \(columns.joined(separator: ", ")) FROM \(compiler.from(0)) WHERE \(joined(terms)) \
+            SELECT \(columns.joined(separator: ", ")) FROM \(compiler.scopes.from(0)) WHERE \(joined(terms)) \
             ORDER BY \(keys.joined(separator: ", "))\(limit())
             """
     }
@@ -182,19 +184,34 @@ private struct FetchQueryBuilder {
 
     private mutating func columns() throws(FetchPredicateError) -> [String] {
         var columns: [String] = []
+        let count = request.shape.columns.count { if case .toOne = $0.source { true } else { false } }
+        let joins = count <= Self.maximumJoinedDestinations
         for column in request.shape.columns {
             switch column.source {
             case .attribute(let attribute): columns.append("\(root).\(SQLText.quoted(attribute.columnName))")
             case .toOne(let relationship):
-                let alias = try compiler.alias([relationship], 0)
-                let identity = request.model.entities[relationship.destinationIndex].identity.columnName
-                columns.append("\(alias).\(SQLText.quoted(identity))")
+                columns.append(try identity(relationship, joins: joins))
             case .toMany(let relationship): lists.append(FetchQuery.identities(relationship, request.model))
             case .expression(let expression):
                 columns.append(try compiler.expression(expression.identified(in: request.model)))
             }
         }
         return columns
+    }
+
+    /// Above so many to-one relationships the identities are subqueries: conditions and orders need the joins, of which
+    /// SQLite has 64 at most.
+    private static let maximumJoinedDestinations = 16
+
+    /// Returns the identity of a relationship's destination.
+    private mutating func identity(
+        _ relationship: Relationship, joins: Bool
+    ) throws(FetchPredicateError) -> String {
+        let destination = request.model.entities[relationship.destinationIndex]
+        let identity = SQLText.quoted(destination.identity.columnName)
+        if joins { return "\(try compiler.alias([relationship], 0)).\(identity)" }
+        let table = SQLText.quoted(destination.tableName)
+        return "(SELECT d.\(identity) FROM \(table) d WHERE d.pk = \(root).\(SQLText.quoted(relationship.columnName)))"
     }
 
     private mutating func conditions() throws(FetchPredicateError) -> [String] {
@@ -280,7 +297,7 @@ private struct FetchQueryBuilder {
         for group in request.groupBy { groups.append(try compiler.expression(group)) }
         let having: String? = if let having = request.having { try compiler.condition(having) } else { nil }
         var sql = "SELECT \(request.isDistinct ? "DISTINCT " : "")\(columns.joined(separator: ", "))"
-        sql += " FROM \(compiler.from(0)) WHERE \(joined(terms))"
+        sql += " FROM \(compiler.scopes.from(0)) WHERE \(joined(terms))"
         if !groups.isEmpty {
             sql += " GROUP BY \(groups.joined(separator: ", "))"
         }
@@ -291,7 +308,7 @@ private struct FetchQueryBuilder {
     private mutating func countStatement() throws(FetchPredicateError) -> String {
         guard request.isOfRows else {
             let terms = try conditions()
-            return "SELECT count(*) FROM \(compiler.from(0)) WHERE \(joined(terms))"
+            return "SELECT count(*) FROM \(compiler.scopes.from(0)) WHERE \(joined(terms))"
         }
         return "SELECT count(*) FROM (\(try rowsSelection(try columns())))"
     }

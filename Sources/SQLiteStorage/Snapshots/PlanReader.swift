@@ -37,7 +37,7 @@ struct PlanReader {
         }
         let ofRoot = plan.first { $0.detail.hasPrefix("SEARCH t1 ") || $0.detail.hasPrefix("SCAN t1") }
         let usesIndex = ofRoot.map { $0.detail.hasPrefix("SEARCH") || $0.detail.contains("INDEX") } ?? false
-        // Rows that are counted are those of a query inside.
+        // A count has its rows from an inner query.
         let inner = plan.first { $0.detail.hasPrefix("CO-ROUTINE") || $0.detail.hasPrefix("MATERIALIZE") }?.id ?? 0
         let sorts = plan.contains {
             ($0.parent == 0 || $0.parent == inner) && $0.detail.hasPrefix("USE TEMP B-TREE FOR")

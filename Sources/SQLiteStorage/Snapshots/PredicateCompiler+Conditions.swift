@@ -1,43 +1,9 @@
+import StoreSQL
+
 extension PredicateCompiler {
-    /// Returns a condition; where it is unknown to SQL, it is false.
-    mutating func condition(_ predicate: CheckedPredicate) throws(FetchPredicateError) -> String {
-        switch predicate {
-        case .constant(let value): return value ? "1" : "0"
-        case .and(let parts): return try combined(parts[...], "AND", empty: "1")
-        case .or(let parts): return try combined(parts[...], "OR", empty: "0")
-        // An unknown comparison is false, so its opposite is true.
-        case .not(let inner): return "((\(try condition(inner))) IS NOT TRUE)"
-        case .comparison(let comparison): return try condition(comparison)
-        case .exists(let collection, let inner): return try exists(collection, inner)
-        }
-    }
-
-    /// Tells whether conditions may stand in one row, as those of a partial index do: SQLite then sees that they are the
-    /// same.
-    private static func isRow(_ parts: ArraySlice<CheckedPredicate>) -> Bool {
-        let areComparisons = parts.allSatisfy { if case .comparison = $0 { true } else { false } }
-        return parts.count <= (areComparisons ? 16 : 4)
-    }
-
-    /// Combines many by halves: SQLite limits the depth of expressions, and a row of hundreds would be that deep.
-    private mutating func combined(
-        _ parts: ArraySlice<CheckedPredicate>, _ word: String, empty: String
-    ) throws(FetchPredicateError) -> String {
-        guard let first = parts.first else { return empty }
-        if parts.count == 1 { return try condition(first) }
-        if Self.isRow(parts) {
-            var texts: [String] = []
-            for part in parts { texts.append(try condition(part)) }
-            return "(\(texts.joined(separator: " \(word) ")))"
-        }
-        let middle = parts.startIndex + parts.count / 2
-        let left = try combined(parts[..<middle], word, empty: empty)
-        return "(\(left) \(word) \(try combined(parts[middle...], word, empty: empty)))"
-    }
-
     // MARK: Comparisons
 
-    private mutating func condition(_ comparison: CheckedComparison) throws(FetchPredicateError) -> String {
+    mutating func condition(_ comparison: CheckedComparison) throws(FetchPredicateError) -> String {
         let (left, options) = (comparison.left, comparison.options)
         switch comparison.right {
         case .many(let right):
@@ -171,8 +137,10 @@ extension PredicateCompiler {
         }
         let subject = try side(left, beside: left, options)
         if relation == .like {
-            let pattern = TextPatterns.glob(like: options.folded(right.value?.text ?? ""))
-            return "\(subject) GLOB \(parameter(.text(pattern)))"
+            let pattern = options.folded(right.value?.text ?? "")
+            let isLike = "objectgraph_like(\(subject), \(parameter(.text(pattern))))"
+            let prefix = options.isEmpty ? TextPatterns.prefix(like: pattern) : ""
+            return prefix.isEmpty ? isLike : "(\(begins(subject, with: prefix)) AND \(isLike))"
         }
         if relation == .beginsWith, options.isEmpty, let prefix = right.value?.text {
             let range = begins(subject, with: prefix)
@@ -181,7 +149,7 @@ extension PredicateCompiler {
         let part = try side(right, beside: right, options)
         switch relation {
         case .beginsWith: return "substr(\(subject), 1, length(\(part))) = \(part)"
-        case .contains: return "instr(\(subject), \(part)) > 0"
+        case .contains: return "objectgraph_contains(\(subject), \(part))"
         default:
             return
                 "(\(subject) IS NOT NULL AND (length(\(part)) = 0 OR substr(\(subject), -length(\(part))) = \(part)))"

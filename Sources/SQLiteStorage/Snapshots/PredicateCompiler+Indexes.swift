@@ -29,7 +29,7 @@ extension PredicateCompiler {
         guard case .path(let path) = comparison.left.node, let checked = try? IndexComparison(comparison),
             model.hasPartialIndex(with: checked, of: path.owner)
         else { return nil }
-        return checked.sql(prefix: "\(scope(path.scope).alias).")
+        return checked.sql(prefix: "\(scopes.alias(path.scope)).")
     }
 }
 

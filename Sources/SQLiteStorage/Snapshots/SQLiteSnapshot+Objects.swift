@@ -1,3 +1,5 @@
+import StoreSQL
+
 // Objects and rows of fetch requests.
 extension SQLiteSnapshot {
     func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
@@ -51,15 +53,7 @@ extension SQLiteSnapshot {
 
     func count(_ request: CheckedFetchRequest) throws -> Int {
         let query = try FetchQuery(request, output: .count, now: request.time)
-        return Int(try integer(query.sql, query.bindings))
-    }
-
-    func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
-        let table = SQLText.quoted(entity.viewName)
-        return (
-            Int(try integer("SELECT count(*) FROM \(table)")),
-            Int(try integer("SELECT count(*) FROM \(table) WHERE _placeholder"))
-        )
+        return Int(try all(query.sql, query.bindings) { $0.integer(0) }.first ?? 0)
     }
 
     // MARK: Lists

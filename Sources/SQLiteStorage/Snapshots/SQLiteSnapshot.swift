@@ -1,19 +1,13 @@
 import GRDB
 
 /// A transaction of a connection that reads: a snapshot of a store in SQLite.
-struct SQLiteSnapshot: SnapshotSession {
+struct SQLiteSnapshot: SQLSnapshot {
+    typealias Dialect = SQLiteDialect
+
     let database: Database
     let model: ObjectModel
     /// The caches that the connection keeps from read to read, or nil.
     var caches: ReaderCaches?
-
-    func storeID() throws -> String { try metadata("storeID") ?? "" }
-
-    func historyEpochs() throws -> HistoryEpochs { HistoryEpochs(text: try metadata(HistoryEpochs.metadataKey)) }
-
-    func metadata(_ key: String) throws -> String? {
-        try first("SELECT value FROM _metadata WHERE key = ?", [.text(key)]) { $0.text(0) }
-    }
 
     // MARK: Statements
 
@@ -43,9 +37,19 @@ struct SQLiteSnapshot: SnapshotSession {
         return true
     }
 
-    /// Returns what `body` makes of each row.
+    func step(_ query: SQLFragment, each: (PreparedStatement) throws -> Bool) throws {
+        let sql = query.sql
+        let statement = try statement(sql)
+        defer { caches?.statements.giveBack(statement, sql) }
+        statement.bind(query.parameters)
+        while try statement.step() {
+            if try !each(statement) { return }
+        }
+    }
+
+    /// Returns the results of `body` for all rows.
     func all<Result>(
-        _ sql: String, _ bindings: [Value] = [], _ body: (PreparedStatement) throws -> Result
+        _ sql: String, _ bindings: [Value], _ body: (PreparedStatement) throws -> Result
     ) throws -> [Result] {
         var results: [Result] = []
         try step(sql, bindings) { row in
@@ -55,21 +59,30 @@ struct SQLiteSnapshot: SnapshotSession {
         return results
     }
 
-    /// Returns what `body` makes of the first row, or nil.
-    func first<Result>(
-        _ sql: String, _ bindings: [Value] = [], _ body: (PreparedStatement) throws -> Result
-    ) throws -> Result? {
-        var result: Result?
-        try step(sql, bindings) { row in
-            result = try body(row)
-            return false
-        }
-        return result
+    // MARK: What SQLite adds
+
+    func hasTable(_ name: String) throws -> Bool {
+        try integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: name)") == 1
     }
 
-    /// Returns the number in the first column of the first row; 0 where there is none.
-    func integer(_ sql: String, _ bindings: [Value] = []) throws -> Int64 {
-        try first(sql, bindings) { $0.integer(0) } ?? 0
+    func deadLettersHaveTimestamps() throws -> Bool {
+        try columnNames(of: "_dead_letter").contains(DeadLetter.timestampColumn)
+    }
+
+    func narrowed(_ selection: HistorySelection) throws -> HistorySelection {
+        guard var token = selection.after else { return selection }
+        if let since = selection.since {
+            // The index by time tells where to begin; the order is still by token.
+            let query: SQLFragment = "SELECT min(token) FROM _history_transaction WHERE time >= \(bind: since)"
+            let earliest = try first(query) { $0.optionalInteger(0) } ?? nil
+            token = max(token, (earliest ?? .max) - 1)
+        }
+        let query: SQLFragment =
+            "SELECT firstChange FROM _history_transaction WHERE token > \(bind: token) ORDER BY token LIMIT 1"
+        let first = try first(query) { $0.integer(0) } ?? .max
+        var narrowed = selection
+        narrowed.ids = max(selection.ids.lowerBound, min(first, selection.ids.upperBound))..<selection.ids.upperBound
+        return narrowed
     }
 }
 

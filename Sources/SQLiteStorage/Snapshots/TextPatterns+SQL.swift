@@ -1,21 +1,12 @@
 extension TextPatterns {
-    /// Returns the pattern of SQLite's GLOB for a LIKE pattern of NSPredicate: `*` any characters, `?` one, `\` escapes.
-    static func glob(like pattern: String) -> String {
-        var glob = String.UnicodeScalarView()
-        var isEscaped = false
-        for scalar in pattern.unicodeScalars {
-            if !isEscaped, scalar == "\\" {
-                isEscaped = true
-                continue
-            }
-            let isSpecial = scalar == "[" || isEscaped && (scalar == "*" || scalar == "?")
-            if isSpecial { glob.append("[") }
-            glob.append(scalar)
-            if isSpecial { glob.append("]") }
-            isEscaped = false
+    /// Returns the text that all texts begin with that match a LIKE pattern of NSPredicate.
+    static func prefix(like pattern: String) -> String {
+        var prefix = String.UnicodeScalarView()
+        for part in parts(pattern) {
+            guard case .scalar(let scalar) = part else { break }
+            prefix.append(scalar)
         }
-        if isEscaped { glob.append("\\") }
-        return String(glob)
+        return String(prefix)
     }
 }
 

@@ -1,3 +1,5 @@
+import StoreSQL
+
 /// Knows an upper bound of each table's identities, so that the writer does not look up greater ones.
 ///
 /// Identities that hold their time, such as UUIDs of version 7, and numbers that count up are greater than all before. No
@@ -6,6 +8,8 @@
 struct IdentityBounds {
     /// The bound of each hierarchy by the position of its root; nil before its table was asked.
     private var bounds: [Bound?]
+    /// Whether a table was asked in the open transaction, which may have deleted the greatest before.
+    private var isProvisional = false
 
     private enum Bound {
         /// The table has no row.
@@ -20,12 +24,25 @@ struct IdentityBounds {
     /// Forgets all: another process may have written the store.
     mutating func discard() { bounds = Array(repeating: nil, count: bounds.count) }
 
-    /// Returns those of some identities that the table of a root may have.
+    /// The open transaction is committed.
+    mutating func keep() { isProvisional = false }
+
+    /// The open transaction is undone, or a part of it. So are its deletions, which a bound that was read in it misses.
+    mutating func undo() {
+        if isProvisional { discard() }
+    }
+
+    /// Returns the identities that a root's table may have, of the given ones.
     mutating func candidates(
-        _ identities: [Value], of root: Entity, in store: WriterConnection
+        _ identities: [Value], of root: Entity, in store: SQLiteWriterSession
     ) throws(StoreError) -> [Value] {
         let bound: Bound
-        if let known = bounds[root.index] { bound = known } else { bound = try Self.read(root, store) }
+        if let known = bounds[root.index] {
+            bound = known
+        } else {
+            bound = try Self.read(root, store)
+            isProvisional = true
+        }
         bounds[root.index] = bound
         switch bound {
         case .empty: return []
@@ -34,25 +51,29 @@ struct IdentityBounds {
         }
     }
 
-    /// Takes the identities of new rows, which stand in one slot of their values.
+    /// Notes the identities of new rows, which stand in one slot of their values.
     mutating func insert(_ rows: [[Value]], slot: Int, of root: Entity) {
-        guard var bound = bounds[root.index] else { return }
-        for row in rows {
-            switch bound {
-            case .empty: bound = .greatest(row[slot])
-            case .greatest(let greatest):
-                guard let isGreater = Self.isGreater(row[slot], than: greatest) else {
-                    bound = .unknown
-                    break
-                }
-                if isGreater { bound = .greatest(row[slot]) }
-            case .unknown: break
-            }
+        var greatest: Value?
+        switch bounds[root.index] {
+        case .unknown?, nil: return
+        case .empty?: break
+        case .greatest(let known)?: greatest = known
         }
-        bounds[root.index] = bound
+        for row in rows {
+            guard let known = greatest else {
+                greatest = row[slot]
+                continue
+            }
+            guard let isGreater = Self.isGreater(row[slot], than: known) else {
+                bounds[root.index] = .unknown
+                return
+            }
+            if isGreater { greatest = row[slot] }
+        }
+        if let greatest { bounds[root.index] = .greatest(greatest) }
     }
 
-    private static func read(_ root: Entity, _ store: WriterConnection) throws(StoreError) -> Bound {
+    private static func read(_ root: Entity, _ store: SQLiteWriterSession) throws(StoreError) -> Bound {
         let column = SQLText.quoted(root.identity.columnName)
         // The least tells whether all are of the kind of the greatest: SQLite sorts numbers before texts before blobs.
         let statement = try store.statement(

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 /// The right to write a store, kept in the store: one row with an epoch that grows with every holder.
 ///
@@ -15,7 +14,7 @@ struct Lease {
     ///
     /// - Throws: ``StoreError`` with code `store.leased` where another live worker holds it.
     static func take(
-        _ store: WriterConnection, holder: LeaseHolder, ttlSeconds: Double, now: Int64
+        _ store: SQLiteWriterSession, holder: LeaseHolder, ttlSeconds: Double, now: Int64
     ) throws(StoreError) -> Lease {
         let statement = try store.statement("SELECT epoch, holder, expires FROM _lease WHERE id = 1")
         var epoch: Int64 = 0
@@ -41,7 +40,7 @@ struct Lease {
     }
 
     /// Takes or prolongs the lease inside a write transaction.
-    func renew(_ store: WriterConnection, now: Int64) throws(StoreError) {
+    func renew(_ store: SQLiteWriterSession, now: Int64) throws(StoreError) {
         try store.run(
             """
             INSERT INTO _lease (id, epoch, holder, expires) VALUES (1, ?, ?, ?) \
@@ -52,7 +51,7 @@ struct Lease {
     /// Checks inside a write transaction that the lease is still held.
     ///
     /// - Throws: ``StoreError`` with code `store.fenced` where another worker took it.
-    func check(_ store: WriterConnection) throws(StoreError) {
+    func check(_ store: SQLiteWriterSession) throws(StoreError) {
         let current = try store.integer("SELECT epoch FROM _lease WHERE id = 1")
         if current != epoch {
             throw StoreError(
@@ -61,12 +60,12 @@ struct Lease {
     }
 
     /// Gives the lease up, so that the next worker need not wait.
-    func release(_ store: WriterConnection) throws(StoreError) {
+    func release(_ store: SQLiteWriterSession) throws(StoreError) {
         try store.run("UPDATE _lease SET expires = 0 WHERE id = 1 AND epoch = ?", epoch)
     }
 }
 
-/// Who holds a lease: a process, told from a later one with the same number by the time it started.
+/// The holder of a lease: a process. Its start time tells it from a later process with the same number.
 struct LeaseHolder: Sendable, Equatable {
     let host: String
     let process: Int32
@@ -86,7 +85,7 @@ struct LeaseHolder: Sendable, Equatable {
     /// This process as one that migrates, with the epoch since which nobody but migrations has held the lease.
     static func migrating(since epoch: Int64) -> LeaseHolder { current(instance: "\(migrationPrefix)\(epoch)") }
 
-    /// The epoch since which nobody but migrations has held the lease, or nil where the holder is none.
+    /// The epoch since which only migrations have held the lease, or nil where the holder is no migration.
     var migratingSince: Int64? {
         instance.hasPrefix(Self.migrationPrefix) ? Int64(instance.dropFirst(Self.migrationPrefix.count)) : nil
     }
@@ -130,7 +129,7 @@ struct LeaseHolder: Sendable, Equatable {
         return "\(ProcessInfo.processInfo.hostName)/\(boot.prefix(8))/\(namespace)"
     }
 
-    /// Returns when a process started, in ticks since the boot, or nil where there is none.
+    /// Returns the start time of a process, in ticks since the boot, or nil where there is no such process.
     private static func startTime(of process: Int32) -> String? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -139,31 +138,5 @@ struct LeaseHolder: Sendable, Equatable {
         let fields = text[end...].split(separator: " ")
         guard fields.count > 20, fields[1] != "Z" else { return nil }
         return String(fields[20])
-    }
-}
-
-extension Store {
-    /// Returns the process that writes the store in a file of this machine, or nil where none does. Takes no lease.
-    ///
-    /// - Throws: ``StoreError``; `store.unavailable` where there is no store.
-    package static func writer(ofFile path: String) throws -> Int32? {
-        do {
-            return try MigrationFile(path: path, isReadOnly: true).closing { file in
-                try file.queue.read { try LeaseHolder.process($0) }
-            }
-        } catch {
-            throw StoreError.translated(error, action: "read the lease of the store at \(path)")
-        }
-    }
-}
-
-extension LeaseHolder {
-    /// The process of this machine that has the store, or nil.
-    fileprivate static func process(_ database: Database) throws -> Int32? {
-        let row = try Row.fetchOne(database, sql: "SELECT holder, expires FROM _lease WHERE id = 1")
-        guard let row, let holder = LeaseHolder(text: row["holder"]), holder.host == LeaseHolder.current().host,
-            holder.isAlive(expires: row["expires"], now: Int64(Date().timeIntervalSince1970 * 1_000_000))
-        else { return nil }
-        return holder.process
     }
 }

@@ -1,8 +1,11 @@
 import ArgumentParser
 import Foundation
+import GraphCore
 import IngestCore
 import KafkaClient
-import ObjectGraph
+import Operations
+import RecordDecoding
+import SQLiteStorage
 import ServiceLifecycle
 
 struct DemoCommand: AsyncParsableCommand {
@@ -73,10 +76,9 @@ struct DemoCommand: AsyncParsableCommand {
         ])
         configuration.notifications.topic = Self.notificationTopic
         if !isGiven("store.path"), configuration.isStoreInFile {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ingest-worker-demo")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            let name = "demo-\(ProcessInfo.processInfo.processIdentifier).sqlite"
-            configuration.store.path = folder.appendingPathComponent(name).path
+            let parent = FileManager.default.temporaryDirectory.path
+            let folder = try DurableFile.makeUniqueFolder(in: parent, prefix: "ingest-worker-demo-")
+            configuration.store.path = folder + "/demo.sqlite"
         }
         if !isGiven("http.port") { configuration.http.port = 0 }
         if !isGiven("log.level") { configuration.log.level = .critical }

@@ -1,4 +1,4 @@
-import ObjectGraph
+import GraphCore
 
 /// Makes up a lively stream of events: chats and work orders, with everything that goes wrong in real streams.
 struct DemoEvents {

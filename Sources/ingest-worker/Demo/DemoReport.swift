@@ -1,5 +1,6 @@
+import GraphCore
 import IngestCore
-import ObjectGraph
+import Operations
 
 /// The demo's summary: what went in, what the store holds, what came out, and whether it all fits.
 struct DemoReport {

@@ -1,7 +1,9 @@
 import Foundation
+import GraphCore
 import IngestCore
 import KafkaClient
-import ObjectGraph
+import Operations
+import RecordDecoding
 import Synchronization
 
 /// Plays the demo: runs the worker, sends events, reads notifications, draws the live view, and ends it all.
@@ -124,7 +126,7 @@ final class DemoReader: Sendable {
     }
 
     private func read(_ consumer: Consumer) {
-        guard let parser = try? JSONParser() else { return }
+        let parser = JSONParser()
         while !isStopping.load(ordering: .acquiring) {
             guard let batch = try? consumer.poll(maxRecords: 100, timeoutMilliseconds: 100) else { return }
             for record in batch {

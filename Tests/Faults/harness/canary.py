@@ -13,7 +13,7 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 from . import canonical, checks, feeds, lives, notify, readers
-from .bench import Bench, Options
+from .bench import Bench, Options, has_tables
 from .checks import Broken
 from .outages import SLOW, Watch, ready_worker
 from .serverstore import ServerBench
@@ -44,6 +44,8 @@ def wait_for(condition, seconds=30):
 
 
 def has_transactions(bench):
+    if not has_tables(bench.store):
+        return False
     with canonical.StoreFile(bench.store, bench.model) as store:
         return store.value("SELECT max(token) FROM _history_transaction") is not None
 
@@ -120,7 +122,8 @@ def position_lost(options):
     """Rows are committed without their position."""
     with Bench(options, "position-lost", 400) as bench:
         bench.shim.order(bug="position-lost")
-        worker = ready_worker(bench, *SLOW, group="one")
+        # The second chunk misses the first one's position: the worker is ready only for the moment between them.
+        worker = bench.start(*SLOW, group="one")
         wait_for(lambda: has_transactions(bench))
         worker.kill()
         bench.check_dead()
@@ -297,6 +300,19 @@ def second_writer_admitted(options):
         outages.refuse_second(bench)
 
 
+def binding_lost(options):
+    """A text for which there is no memory becomes NULL."""
+    from .memory import MemorySweep
+    with Bench(options, "binding", 0, produce=False) as bench:
+        sweep = MemorySweep(bench, "binding", 60, "sqlite")
+        for index in range(100, 300, 7):
+            bench.shim.order(bug="binding-lost")
+            try:
+                sweep.deny(index, 1)
+            except Broken as broken:  # a NULL in a row, or in the history
+                raise Broken("I2", str(broken)) from broken
+
+
 PLANTED = {
     "offsets-ahead": ("I1", offsets_ahead),
     "position-past-the-end": ("I1", position_past_the_end),
@@ -310,6 +326,7 @@ PLANTED = {
     "tombstone-removed": ("I2", edited("DELETE FROM _tombstone WHERE entity = 'Message'")),
     "reader-sees-wrong-count": ("I2", reader_of_a_wrong_count),
     "dead-letter-lost": ("I2", dead_letter_lost),
+    "binding-lost": ("I2", binding_lost),
     "server-row-removed": ("I2", in_server('DELETE FROM "Message" WHERE pk = (SELECT max(pk) FROM "Message")')),
     "server-token-gap": ("I4", in_server("DELETE FROM _history_transaction WHERE token = (SELECT max(token) / 2 FROM _token)")),
     "one-event-more": ("I2", one_event_more),
@@ -340,19 +357,19 @@ def one(options, name):
     invariant, body = PLANTED[name]
     folder = os.path.join(options.folder, "canary", name)
     os.makedirs(folder, exist_ok=True)
-    began = time.monotonic()
+    began, text = time.monotonic(), ""
     try:
         body(Options(options.binary, options.brokers, folder, options.root))
         found = "nothing"
     except Broken as broken:
         found = broken.invariant
-        text = str(broken).splitlines()[0][:150]
+        text = str(broken)
     except Exception as error:  # a harness that breaks has found nothing
         found = f"an error of the harness: {error!r}"
     is_right = found == invariant
     shutil.rmtree(folder, ignore_errors=True)
     return is_right, (f"{'found ' if is_right else 'MISSED'} {name:24} {invariant} {time.monotonic() - began:5.1f} s  "
-                      + (text if is_right else f"reported: {found}"))
+                      + (text.splitlines()[0][:150] if is_right else f"reported: {found} {text}"))
 
 
 def run(options, names, jobs):

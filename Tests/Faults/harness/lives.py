@@ -185,7 +185,8 @@ def one_shutdown(bench, proxy, chance, fault, cycle):
         worker = bench.start(*SLOW, group=group)
         time.sleep(chance.random() * 0.6)
     else:
-        worker = ready_worker(bench, *SLOW, group=group)
+        # A broker that was killed in the life before may have lost notifications.
+        worker = ready_worker(bench, *SLOW, group=group, but=["output"])
     if fault == "idle":
         bench.wait_position(worker, bench.total, 60)
     begin = {"broker stopped": bench.broker.suspend, "broker dead": bench.broker.kill,

@@ -10,6 +10,7 @@ import time
 from .bench import Bench
 from .checks import Broken
 from .kills import rounds, small_commits
+from .stillness import Stillness
 
 # Letters that no decoder takes stay what they are, so the oracle need not know of the retries.
 COMMANDS = [
@@ -47,10 +48,10 @@ class Operator(threading.Thread):
 
     def wait(self, commands, seconds):
         """Waits until so many commands were carried out."""
-        deadline = time.monotonic() + seconds
+        stillness = Stillness(limit_seconds=seconds)
         while self.done < commands and self.is_alive():
-            if time.monotonic() > deadline:
-                raise Broken("I6", f"{self.done} of {commands} commands were carried out after {seconds} s")
+            if stillness.is_too_long(self.done):
+                raise Broken("I6", f"{self.done} of {commands} commands were carried out, and none for {seconds} s")
             time.sleep(0.005)
 
     def end(self):

@@ -13,6 +13,7 @@ from .bench import Bench
 from .checks import Broken
 from .kills import rounds
 from .proxy import MODES, Proxy
+from .stillness import Stillness
 
 TRUTH_SECONDS = 5.0  # within this time /readyz has to tell of a fault
 RETURN_SECONDS = 30.0  # within this time after the fault's end it has to say ready again
@@ -54,8 +55,8 @@ class Watch:
         if expects_truth and used > 0.8 * seconds:
             raise Broken("I5", f"the worker spun: {used:.1f} s of processor time in {seconds:.1f} s of {what}")
 
-    def check_return(self):
-        took = self.worker.wait_ready(True, RETURN_SECONDS)
+    def check_return(self, but=()):
+        took = self.worker.wait_ready(True, RETURN_SECONDS, but)
         if took is None:
             raise Broken("I6", f"not ready {RETURN_SECONDS} s after the fault: {self.worker.get('/readyz')[1]}\n"
                                + self.worker.end_of_log())
@@ -71,9 +72,9 @@ def processor_seconds(pid):
         return 0.0
 
 
-def ready_worker(bench, *settings, **options):
+def ready_worker(bench, *settings, but=(), **options):
     worker = bench.start(*settings, **options)
-    took = worker.wait_ready(True, RETURN_SECONDS)
+    took = worker.wait_ready(True, RETURN_SECONDS, but)
     if took is None:
         raise Broken("I6", f"not ready {RETURN_SECONDS} s after the start: {worker.get('/readyz')[1]}\n"
                            + worker.end_of_log())
@@ -129,7 +130,8 @@ def broker_kill(report, options, seed, cycles):
                 watch.last(seconds)
                 bench.broker.start()
                 watch.check("broker dead", expects_truth=seconds > 6)
-                watch.check_return()
+                # A loss of notifications shows until a minute after they were sent again.
+                watch.check_return(but=["output"])
                 bench.check_live()
                 report.cycle()
             bench.finish(worker, notifications="some")
@@ -308,9 +310,9 @@ def go_on(bench):
     bench.read_logs()
     new = bench.logs[0][:]
     worker = bench.start("kafka.onPositionLost=earliest", group="consent")
-    deadline = time.monotonic() + 30
-    while checks.positions_of(bench.store).get((bench.topic, 0)) != len(new):
-        if time.monotonic() > deadline:
+    stillness = Stillness(limit_seconds=30)
+    while (stored := checks.positions_of(bench.store).get((bench.topic, 0))) != len(new):
+        if stillness.is_too_long(stored):
             raise Broken("I6", f"with onPositionLost=earliest it stands at {bench.position()}, not {len(new)}\n"
                                + worker.end_of_log())
         time.sleep(0.05)

@@ -13,6 +13,7 @@ from .kills import rounds
 from .report import Skipped
 from .servers import APPLICATION, Failure, ForeignServer, Pooler, Server, Session, own_folder
 from .serverstore import SCHEMA, ServerBench
+from .stillness import Stillness
 
 # The first statement on each of these tables is a step of a transaction; 'commit' is its end.
 STEPS = ["_lease", "_token", "_position", "_fence", "_history_transaction", "_history_change", "_history_range", "_tombstone", "Chat",
@@ -299,12 +300,12 @@ def disk_round(report, options, sub, count, disk):
         for cycle in range(count):
             size = 8 + 16 * cycle
             # The workers fill the disk; who cannot go on waits, and says why.
-            deadline = time.monotonic() + 300
+            stillness = Stillness(limit_seconds=300)
             while not any(b"store.full" in worker.output() for worker in bench.members):
                 if bench.position() > bench.total - 2000:
                     bench.produce(8000)
                 bench.heal()
-                if time.monotonic() > deadline:
+                if stillness.is_too_long(bench.position()):
                     raise Broken("I6", "the disk was filled and no worker says so:\n" + bench.members[0].end_of_log())
                 time.sleep(0.1)
             bench.check_live()

@@ -2,7 +2,8 @@
 
   python3 -m harness.reader STORE SEED READERS
 
-SIGTERM ends it; its last line is JSON: snapshots, longest, busy, problems.
+Behind SIGUSR1 its snapshots are as short as they can be. SIGTERM ends it; its last line is JSON: snapshots, longest,
+longest_since that signal, busy, problems.
 """
 
 import json
@@ -32,11 +33,11 @@ STATE = ("SELECT (SELECT max(token) FROM _history_transaction), (SELECT total(ne
 class Reader(threading.Thread):
     """One connection after the other; what it saw must never go back, and must not move within a transaction."""
 
-    def __init__(self, path, seed, ending):
+    def __init__(self, path, seed, ending, hurrying):
         super().__init__(daemon=True)
-        self.path, self.chance, self.ending = path, random.Random(seed), ending
+        self.path, self.chance, self.ending, self.hurrying = path, random.Random(seed), ending, hurrying
         self.snapshots = self.busy = self.token = self.position = 0
-        self.longest = 0.0
+        self.longest = self.longest_since = 0.0
         self.problems = []
 
     def run(self):
@@ -60,16 +61,18 @@ class Reader(threading.Thread):
     def snapshot(self, connection):
         if self.ending.is_set():
             return
-        began = time.monotonic()
+        began, hurries = time.monotonic(), self.hurrying.is_set()
         connection.execute("BEGIN")
         try:
             before = connection.execute(STATE).fetchone()
             for problem, sql in EMPTY.items():
                 if connection.execute(sql).fetchone()[0]:
                     self.problems.append(f"{problem}, at token {before[0]}")
-            if self.chance.random() < 0.05 and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                self.problems.append("quick_check found damage")
-            self.ending.wait(self.chance.choice([0, 0.01, 0.1, 0.1, 0.5, self.chance.uniform(0.5, 1.5)]))
+            if not hurries and self.chance.random() < 0.05:
+                if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                    self.problems.append("quick_check found damage")
+            if not self.hurrying.is_set():
+                self.hurrying.wait(self.chance.choice([0, 0.01, 0.1, 0.1, 0.5, self.chance.uniform(0.5, 1.5)]))
             if connection.execute(STATE).fetchone() != before:
                 self.problems.append(f"the state moved within a transaction, from {before}")
         finally:
@@ -80,14 +83,18 @@ class Reader(threading.Thread):
             self.problems.append(f"token {token} and position {position} after {self.token} and {self.position}")
         self.token, self.position = max(token, self.token), position
         self.snapshots += 1
-        self.longest = max(self.longest, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        self.longest = max(self.longest, seconds)
+        if hurries:
+            self.longest_since = max(self.longest_since, seconds)
 
 
 def main():
     path, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    ending = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ending.set())
-    readers = [Reader(path, f"{seed}/{number}", ending) for number in range(count)]
+    ending, hurrying = threading.Event(), threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: (ending.set(), hurrying.set()))
+    signal.signal(signal.SIGUSR1, lambda *_: hurrying.set())
+    readers = [Reader(path, f"{seed}/{number}", ending, hurrying) for number in range(count)]
     for reader in readers:
         reader.start()
     for reader in readers:
@@ -96,6 +103,7 @@ def main():
     print(json.dumps({
         "snapshots": sum(reader.snapshots for reader in readers), "busy": sum(reader.busy for reader in readers),
         "longest": max(reader.longest for reader in readers),
+        "longest_since": max(reader.longest_since for reader in readers),
         "problems": [problem for reader in readers for problem in reader.problems]}))
 
 

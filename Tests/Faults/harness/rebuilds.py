@@ -9,6 +9,7 @@ from .bench import Bench
 from .checks import Broken
 from .kills import rounds, small_commits
 from .outages import ready_worker
+from .stillness import Stillness
 
 # The steps of the exchange, after each of which the program can be told to end as a crash does.
 STEPS = ["taken", "closed", "begun", "detached", "exchanged", "kept"]
@@ -61,9 +62,9 @@ def finish(bench, chance, cycle, old, live):
     if live:
         time.sleep(chance.random() * 2)
         bench.end(live)
-    deadline = time.monotonic() + 60
+    stillness = Stillness()
     while identity(bench.store) in (None, old):
-        if not last.is_running or time.monotonic() > deadline:
+        if not last.is_running or stillness.is_too_long():
             raise Broken("I6", f"the new store did not take the old one's place\n{last.end_of_log()}")
         time.sleep(0.02)
     bench.wait_position(last, bench.total, 60)

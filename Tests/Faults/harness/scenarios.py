@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import (disks, failover, health, kills, lives, members, notify, operators, outages, postgres, readers, rebuilds,
+from . import (disks, failover, health, kills, lives, members, memory, notify, operators, outages, postgres, readers, rebuilds,
                sweeps, torn)
 
 
@@ -27,6 +27,8 @@ ALL = {
     "torn": Scenario(torn.torn, 30, 2000, "a write-ahead log that is cut or has bytes flipped"),
     "io-error-sweep": Scenario(sweeps.io_error_sweep, 20, 100_000, "every write of a short run fails, once and for good"),
     "power-loss-sweep": Scenario(sweeps.power_loss_sweep, 20, 100_000, "the power goes at every operation of a short run"),
+    "memory-sweep": Scenario(memory.memory_sweep, 15, 100_000, "no memory at each allocation of simdjson, libjq and SQLite"),
+    "memory-broker": Scenario(memory.memory_broker, 3, 300, "no memory at allocations of librdkafka"),
     "zombie": Scenario(lives.zombie, 3, 100, "SIGSTOP past the lease's end, a successor, SIGCONT"),
     "clock": Scenario(lives.clock, 5, 100, "the clock jumps, back and far ahead too"),
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
@@ -39,6 +41,7 @@ ALL = {
     "health-load": Scenario(health.health_load, 1, 40, "hundreds of slow, silent and greedy clients of the HTTP server"),
     "readers": Scenario(readers.readers, 1, 50, "16 readers of the store, 4 of the feed, a pinned snapshot"),
     "postgres-kill": Scenario(postgres.postgres_kill, 0, 120, "PostgreSQL: kill -9 of workers and server, SIGSTOP"),
+    "memory-postgres": Scenario(memory.memory_postgres, 5, 5000, "PostgreSQL: no memory at each allocation of libpq"),
     "postgres-foreign": Scenario(postgres.postgres_foreign, 0, 0, "PostgreSQL: workers killed, on the server of INGEST_STORE_URL"),
     "postgres-steps": Scenario(postgres.postgres_steps, 3, 180, "PostgreSQL: kills at each statement and within COMMIT"),
     "postgres-storm": Scenario(postgres.postgres_storm, 0, 48, "PostgreSQL: members of a group of four come and go"),

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from .broker import reserved_port
+from .stillness import Stillness
 
 APPLICATION = "application_name = 'ingest'"
 
@@ -118,8 +119,8 @@ class Server(Statements):
         settings = [word for each in self.settings for word in ("-c", each)]
         command = [os.path.join(programs(), "postgres"), "-D", self.data, "-k", self.folder, "-p", str(self.port),
                    "-c", "listen_addresses=127.0.0.1", *settings]
-        deadline = time.monotonic() + 90
-        while time.monotonic() < deadline:
+        stillness = Stillness()
+        while not stillness.is_too_long():
             with open(os.path.join(self.folder, "server.log"), "ab") as log:
                 self.process = subprocess.Popen(as_server(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                 cwd=self.folder)

@@ -19,9 +19,12 @@ STEPS = [
 MANNERS = ["kill", "lose-all", "lose-some", "garble-some", "stop"]
 OPERATIONS = {"write": 1, "sync": 2, "truncate": 4, "open": 8, "read": 16}
 FILES = {"store": 2, "log": 4, "index": 8}
-BUGS = ["", "offsets-ahead", "position-lost", "dead-letter-lost", "history-lost", "leak"]
+BUGS = ["", "offsets-ahead", "position-lost", "dead-letter-lost", "history-lost", "leak", "binding-lost"]
+LIBRARIES = ["", "sqlite", "librdkafka", "libpq", "libjq", "simdjson"]
 LAYOUT = struct.Struct("<IIqIIIiqqQIIq")
 FIRED = LAYOUT.size
+MEMORY_LAYOUT = struct.Struct("<qqqqq")
+MEMORY = FIRED + 16 + 8 * 32
 
 
 def compiled(folder):
@@ -61,6 +64,19 @@ class Shim:
 
     def clear(self):
         self.order()
+        self.deny("")
+
+    def deny(self, library, first=1, times=0):
+        """Lets allocations of a library fail in processes that start from now on, and counts them anew."""
+        MEMORY_LAYOUT.pack_into(self.map, MEMORY, LIBRARIES.index(library), first, times, 0, 0)
+
+    @property
+    def allocations(self):
+        return struct.unpack_from("<q", self.map, MEMORY + 24)[0]
+
+    @property
+    def denied(self):
+        return struct.unpack_from("<q", self.map, MEMORY + 32)[0]
 
     def order(self, step="", at=1, manner="kill", mode=0, operations=(), files=(), error=0, skip=0, times=-1, seed=1,
               bug=""):

@@ -50,7 +50,7 @@ class Sweep:
             [self.bench.options.binary, "replay", self.path, "--allow-dead-letters", "--config", self.bench.config,
              "--set", "log.level=error",
              "--set", "chunk.maxOperations=7", "--set", "commit.maxRows=1"],
-            env={**os.environ, **self.bench.shim.environment()}, capture_output=True, timeout=120)
+            env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **self.bench.shim.environment()}, capture_output=True, timeout=120)
         return ended.returncode, (ended.stdout + ended.stderr)[-800:].decode(errors="replace")
 
     def check(self):

@@ -4,6 +4,8 @@ import socket
 import struct
 import time
 
+from .stillness import Stillness
+
 
 class Refused(Exception):
     """The broker answered with an error code, or with nothing."""
@@ -121,8 +123,8 @@ class Broker:
             return False
 
     def wait(self, seconds=30):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        stillness = Stillness(limit_seconds=seconds)
+        while not stillness.is_too_long():
             if self.is_listening():
                 return
             time.sleep(0.02)

@@ -7,6 +7,9 @@ import signal
 import subprocess
 import time
 
+from .stillness import Stillness
+
+FAILED_CHECK = re.compile(r"^\[-\](\S+) failed", re.MULTILINE)
 PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)|address[^\n]*127\.0\.0\.1:(\d+)|host=127\.0\.0\.1 port=(\d+)")
 
 
@@ -48,10 +51,15 @@ class Worker:
         return self.wait(seconds), time.monotonic() - began
 
     def wait(self, seconds):
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
+        """Waits for the end, and returns the exit code; None where the worker does not end. Time in which it is at work,
+        or waits for a processor, does not count, up to ten times as much."""
+        stillness, began = Stillness(self.pid, seconds), time.monotonic()
+        while not stillness.is_too_long() and time.monotonic() - began < 10 * seconds:
+            try:
+                return self.process.wait(0.2)
+            except subprocess.TimeoutExpired:
+                pass
+        return None
 
     def output(self):
         with open(self.log, "rb") as file:
@@ -81,14 +89,17 @@ class Worker:
         finally:
             connection.close()
 
-    def is_ready(self):
-        return self.get("/readyz")[0] == 200
+    def is_ready(self, but=()):
+        """Whether /readyz says 200, or nothing fails but checks of some names."""
+        status, body = self.get("/readyz")
+        failed = set(FAILED_CHECK.findall(body))
+        return status == 200 or bool(failed) and failed <= set(but)
 
-    def wait_ready(self, wanted, seconds):
-        """Waits until /readyz says 200, or anything else; returns the seconds it took, or None."""
+    def wait_ready(self, wanted, seconds, but=()):
+        """Waits until the worker is ready (but for checks of some names), or is not; returns the seconds it took, or None."""
         began = time.monotonic()
         while time.monotonic() - began < seconds:
-            if self.is_ready() == wanted:
+            if self.is_ready(but) == wanted:
                 return time.monotonic() - began
             if wanted and not self.is_running:
                 return None
@@ -96,10 +107,10 @@ class Worker:
         return None
 
     def memory(self):
-        """Resident memory in megabytes, 0 when the process is gone."""
+        """Memory of its own in megabytes, without pages of files; 0 when the process is gone."""
         try:
             with open(f"/proc/{self.pid}/status") as file:
-                return next((int(l.split()[1]) // 1024 for l in file if l.startswith("VmRSS")), 0)
+                return next((int(l.split()[1]) // 1024 for l in file if l.startswith("RssAnon")), 0)
         except OSError:
             return 0
 

@@ -5,9 +5,10 @@ import Testing
 
 @testable import GraphCore
 @testable import IngestCore
+@testable import Operations
 
 /// Requests over HTTP: the checks that come before the worker, and the worker's own answers.
-@Suite(.timeLimit(.minutes(2))) struct AdministrationTests {
+@Suite(.timeLimit(.minutes(60))) struct AdministrationTests {
     private static let token = "an-operators-token-0123"
     private static let readersToken = "a-readers-token-012345"
     private static let drop = "/admin/dead-letters/drop"

@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// The document of the HTTP paths has every path of the server, and no other one.
 @Suite struct HTTPDocumentTests {

@@ -34,6 +34,14 @@ import Testing
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: hasBacklog, at: 0) == .close)
     }
 
+    @Test func `references in lists close a chunk where operations are the most that a chunk may have`() {
+        var policy = policy()
+        #expect(policy.added(operations: 1, references: 40, bytes: 1, hasBacklog: true, at: 0) == .wait)
+        #expect(policy.added(operations: 1, references: 38, bytes: 1, hasBacklog: true, at: 0) == .close)
+        _ = policy.close(at: 0)
+        #expect(policy.added(operations: 1, references: 40, bytes: 1, hasBacklog: true, at: 0) == .wait)
+    }
+
     @Test func `a record without operations counts too`() {
         var policy = policy(operations: 3)
         #expect(policy.added(operations: 0, bytes: 0, hasBacklog: true, at: 0) == .wait)
@@ -60,6 +68,16 @@ import Testing
         #expect(policy.tick(hasBacklog: true, at: 8.25) == .close)
         #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 9) == .close)
+    }
+
+    @Test func `with backlog a chunk may be open for half of the time of its commit`() {
+        var policy = policy(commitMilliseconds: 3000)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8) == .wait)
+        #expect(policy.tick(hasBacklog: true, at: 9) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 9.5) == .close)
+        _ = policy.close(at: 9.5)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 9.5) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 9.75) == .close)
     }
 
     @Test func `without backlog a record after a pause is due at once, with all that came beside it`() {
@@ -151,5 +169,24 @@ import Testing
         #expect((0..<3).map { _ in fill(&byRows) } == [10, 10, 10])
         var byTime = policy(commitMilliseconds: 0)
         #expect((0..<3).map { _ in fill(&byTime) } == [10, 10, 10])
+    }
+
+    // MARK: The time of a commit
+
+    /// Writers, `lease.ttlSeconds`, `shutdown.drainSeconds`, `commit.maxMilliseconds`, and the time that counts.
+    @Test(arguments: [
+        (StoreConfiguration.Writers.one, 10, 10, 3000, 3000), (.one, 10, 10, 60_000, 3333), (.one, 3, 10, 3000, 1000),
+        (.one, 60, 2, 3000, 2000), (.one, 60, 0, 3000, 1000), (.one, 1, 0, 500, 500), (.many, 60, 60, 3000, 1000),
+        (.many, 60, 60, 0, 0),
+    ])
+    func `a commit may take longer than a second where nobody waits for it`(
+        writers: StoreConfiguration.Writers, lease: Int, drain: Int, setting: Int, counts: Int
+    ) {
+        var configuration = WorkerConfiguration()
+        configuration.store.writers = writers
+        (configuration.lease.ttlSeconds, configuration.shutdown.drainSeconds) = (lease, drain)
+        configuration.commit.maxMilliseconds = setting
+        #expect(configuration.commitBounds.maxMilliseconds == counts)
+        #expect(configuration.commitBounds.maxRows == configuration.commit.maxRows)
     }
 }

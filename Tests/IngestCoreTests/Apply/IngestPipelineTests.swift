@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `a chunk is committed after its time`() throws {
-        let fixture = try PipelineFixture { $0.chunk.maxMilliseconds = 250 }
+        let fixture = try PipelineFixture { ($0.chunk.maxMilliseconds, $0.commit.maxMilliseconds) = (250, 500) }
         #expect(fixture.pipeline.deadline == nil)
         try fixture.add(TestRecord(Events.message("m0")))
         fixture.now = 0.125

@@ -8,7 +8,7 @@ struct PendingChunkTests {
 
     private func add(_ record: TestRecord, _ outcome: Outcome, to chunk: inout PendingChunk) {
         record.deliver { source in
-            if outcome == .event { chunk.add(ChangeSet([]), source) }
+            if outcome == .event { chunk.add(ChangeSet([]), source) { 0 } }
             chunk.advance(past: source, at: source.place, nextOffset: source.place.offset + 1, detail: nil)
         }
     }

@@ -136,7 +136,7 @@ import Testing
         #expect(Self.carriers(tracer) == [["traceparent": Self.trace], ["traceparent": Self.other]])
     }
 
-    private struct SilentSink: NotificationSink {
-        func deliver(_ notifications: [ChangeNotification]) throws {}
+    private struct SilentSink: RecordSink {
+        func deliver(_ records: [ProducerRecord]) throws {}
     }
 }

@@ -1,7 +1,9 @@
+import Foundation
 import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 private func load(
     _ yaml: String, _ settings: [String] = [], _ environment: [String: String] = [:]
@@ -30,7 +32,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.chunk.maxOperations == 500)
         #expect(configuration.chunk.maxBytes == 8_388_608)
         #expect(configuration.commit.maxRows == 100_000)
-        #expect(configuration.commit.maxMilliseconds == 1000)
+        #expect(configuration.commit.maxMilliseconds == 3000)
         #expect(configuration.limits.maxRecordBytes == 16 * 1_024 * 1_024)
         #expect(configuration.notifications.topic == "ingest.changes")
         #expect(configuration.deadLetters.topic == nil)
@@ -188,5 +190,24 @@ struct ConfigurationLoaderTests {
         dump(loaded.configuration.kafka.properties, to: &dumped)
         #expect(!dumped.contains("hunter"))
         #expect(loaded.configuration.kafka.properties.secretValues == ["hunter2", "hunter3", "hunter4"])
+    }
+
+    @Test
+    func `INGEST_CONFIG names the file, and an argument goes before it`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["one", "two"] {
+            try "author: \(name)\n".write(to: folder.appending(path: "\(name).yaml"), atomically: true, encoding: .utf8)
+        }
+        let (one, two) = (folder.appending(path: "one.yaml").path, folder.appending(path: "two.yaml").path)
+        let named = try WorkerConfiguration.load(environment: ["INGEST_CONFIG": one])
+        #expect(named.file == one && named.configuration.author == "one")
+        let given = try WorkerConfiguration.load(file: two, environment: ["INGEST_CONFIG": one])
+        #expect(given.file == two && given.configuration.author == "two")
+        #expect(throws: ConfigurationError.self) {
+            try WorkerConfiguration.load(environment: ["INGEST_CONFIG": folder.appending(path: "none.yaml").path])
+        }
+        #expect(try WorkerConfiguration.load(file: two, environment: ["INGEST_CONFIG": ""]).file == two)
     }
 }

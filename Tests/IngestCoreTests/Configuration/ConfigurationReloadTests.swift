@@ -5,6 +5,8 @@ import Synchronization
 import Testing
 
 @testable import IngestCore
+@testable import Operations
+@testable import RecordDecoding
 
 /// A configuration that is read again: the worker takes the safe part, and names the rest.
 @Suite struct ConfigurationReloadTests {

@@ -15,7 +15,7 @@ import Testing
     @Test func `the file in config is the one that the program prints`() throws {
         let file = try String(
             contentsOfFile: TestModels.packageFolder + "/config/worker.schema.json", encoding: .utf8)
-        #expect(file == ConfigurationSchema.json, "make it with 'ingest-worker check --schema'")
+        #expect(file == ConfigurationSchema.json, "make it with 'make reference'")
     }
 
     @Test func `it has each known key with its meaning, and no other`() throws {
@@ -27,12 +27,15 @@ import Testing
             }
             for key in nested.keys { found.insert("\(name).\(key)") }
         }
-        #expect(found == Set(ConfigurationKey.known.map(\.path)))
-        let properties = try Self.properties(try Self.schema())
-        let port = try #require(try Self.properties(properties["http"])["port"] as? [String: Any])
+        let properties = Set(ConfigurationSection.kafka.properties.map { "kafka.\($0.name)" })
+        #expect(found == Set(ConfigurationKey.known.map(\.path)).union(properties))
+        let sections = try Self.properties(try Self.schema())
+        let port = try #require(try Self.properties(sections["http"])["port"] as? [String: Any])
         #expect(port["type"] as? String == "integer" && port["maximum"] as? Int == 65_535)
         #expect((port["description"] as? String)?.contains("port of the HTTP server") == true)
-        let level = try #require(try Self.properties(properties["log"])["level"] as? [String: Any])
+        let level = try #require(try Self.properties(sections["log"])["level"] as? [String: Any])
+        #expect(port["default"] as? Int == 8080 && port["x-change"] as? String == "restart")
+        #expect(level["x-change"] as? String == "reload")
         #expect((level["enum"] as? [String])?.contains("debug") == true)
     }
 

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct PropertyCheckTests {
     @Test func `an unknown librdkafka property is refused with the closest name, without a broker`() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 private func load(
     _ yaml: String, _ settings: [String] = [], _ environment: [String: String] = [:]
@@ -112,6 +113,29 @@ struct SecretConfigurationTests {
             _ = try load("http: { host: \"\(host)\", enabled: false }")
         }
         for host in ["127.0.0.1", "127.1.2.3", "localhost", "::1"] { _ = try load("http: { host: \"\(host)\" }") }
+    }
+
+    /// The configurations that containers, pods and the package run with.
+    private static let deployed: [String] = ["deploy", "samples/kubernetes"].flatMap { folder in
+        let names = FileManager.default.enumerator(atPath: WorkerHarness.root.appending(path: folder).path)
+        return (names?.compactMap { $0 as? String } ?? []).map { "\(folder)/\($0)" }.filter {
+            (try? text($0).contains(/(?m)^model: \/etc\/ingest-worker\//)) == true
+        }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: WorkerHarness.root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test
+    func `each deployed configuration gives other machines nothing without a token`() throws {
+        #expect(Self.deployed.count == 4)
+        for path in Self.deployed {
+            let loaded = try load(try Self.text(path), [], ["INGEST_HTTP_BEARER_TOKEN": Self.token])
+            #expect(!loaded.configuration.http.allowUnauthenticated, "\(path)")
+            if loaded.configuration.http.isLoopback { continue }
+            #expect(throws: ConfigurationError.self) { _ = try load(try Self.text(path)) }
+        }
     }
 
     @Test

@@ -19,6 +19,12 @@ struct WorkerYAMLTests {
     }
 
     @Test
+    func `is the file that the program prints`() throws {
+        let file = try String(contentsOfFile: Self.path, encoding: .utf8)
+        #expect(file == ConfigurationFile.yaml, "make it with 'make reference'")
+    }
+
+    @Test
     func `states every known key`() throws {
         let loaded = try WorkerConfiguration.load(file: Self.path)
         for entry in loaded.entries {

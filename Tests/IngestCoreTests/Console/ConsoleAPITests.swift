@@ -4,8 +4,9 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
-@Suite(.timeLimit(.minutes(1))) struct ConsoleAPITests {
+@Suite(.timeLimit(.minutes(60))) struct ConsoleAPITests {
     private let fixture: FeedFixture
     private let api: ConsoleAPI
 

@@ -3,8 +3,9 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
-@Suite("Console", .timeLimit(.minutes(1)))
+@Suite("Console", .timeLimit(.minutes(60)))
 struct ConsolePageTests {
     private static let token = "0123456789abcdef"
 

@@ -4,9 +4,10 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// The server of `migrate`: it answers as a worker does that is not ready, and never reads the store meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct WorkConsoleTests {
+@Suite(.timeLimit(.minutes(60))) struct WorkConsoleTests {
     private func listening(
         _ configuration: WorkerConfiguration, _ model: ObjectModel
     ) async throws -> (console: WorkConsole, port: Int) {
@@ -41,9 +42,9 @@ import Testing
         #expect(ready.status == 503 && ready.body.contains("[-]migration failed: copying, 43 %, "), "\(ready.body)")
         let status = try #require(await RawAnswer.get("/status", port: port))
         let report = try StatusReport(worker: "w", status: Array(status.body.utf8))
-        #expect(report.verdict?.state == "working")
+        #expect(report.verdict?.state == .working)
         #expect(report.sentence.hasPrefix("Migrating the store: copying, 43 %, "))
-        #expect(report.work?.kind == "migration" && report.work?.share == 0.43)
+        #expect(report.work?.kind == .migration && report.work?.share == 0.43)
         // The figures are those of the old store, which has another model.
         #expect(report.history.token == 1 && report.store.model == "target" && report.positions.count == 1)
         let metrics = try #require(await RawAnswer.get("/metrics", port: port)).body
@@ -58,7 +59,7 @@ import Testing
         let (console, port) = try await listening(configuration(), try TestModels.chat())
         let status = try #require(await RawAnswer.get("/status", port: port))
         let report = try StatusReport(worker: "w", status: Array(status.body.utf8))
-        #expect(report.history.token == 0 && report.work?.step.hasPrefix("beginning (") == true)
+        #expect(report.history.token == 0 && report.work?.phrase.hasPrefix("beginning (") == true)
         withExtendedLifetime(console) {}
     }
 

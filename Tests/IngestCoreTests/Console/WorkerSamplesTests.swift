@@ -1,9 +1,10 @@
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 @Suite struct WorkerSamplesTests {
-    @Test(.timeLimit(.minutes(1))) func `samples go on while dead letters are counted, and both end together`()
+    @Test(.timeLimit(.minutes(60))) func `samples go on while dead letters are counted, and both end together`()
         async throws
     {
         let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")

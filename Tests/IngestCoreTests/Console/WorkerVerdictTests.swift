@@ -2,6 +2,7 @@ import KafkaClient
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 @Suite struct WorkerVerdictTests {
     private static let sound = ["startup", "store", "loop", "broker", "group", "partitions", "shutdown"].map {
@@ -10,18 +11,30 @@ import Testing
 
     private func verdict(
         failing name: String? = nil, _ reason: String = "why", rate: Double? = nil, lag: Int? = nil,
-        lagSeconds: Double? = nil, deadLetters: Int = 0, hasOnlyFaults: Bool = false
+        lagSeconds: Double? = nil, deadLetters: Int = 0, share: Double? = nil, hasOnlyFaults: Bool = false
     ) -> WorkerVerdict {
         let checks = Self.sound.filter { $0.name != name } + (name.map { [HealthCheck($0, failure: reason)] } ?? [])
         return WorkerVerdict(
             checks,
             WorkerVerdict.Figures(
                 recordsPerSecond: rate, lag: lag, lagSeconds: lagSeconds, deadLetters: deadLetters,
-                hasOnlyFaults: hasOnlyFaults))
+                deadLetterShare: share, hasOnlyFaults: hasOnlyFaults))
     }
 
     private static func fault(_ partition: Int32, topic: String = "t") -> HealthState.PartitionFault {
         HealthState.PartitionFault(partition: TopicPartition(topic, partition), state: .halted, reason: "poison")
+    }
+
+    @Test func `held purges degrade the verdict, and are named with their counts and remedy`() {
+        var figures = WorkerVerdict.Figures(recordsPerSecond: 5, lag: 0)
+        figures.heldPurges = HeldPurges(
+            gap: PurgeGuard.Gap(from: 0, to: 2_592_000_000_000), due: [.history: 1240, .tombstones: 1])
+        let verdict = WorkerVerdict(Self.sound, figures)
+        #expect(verdict.state == .degraded)
+        #expect(verdict.sentence.hasPrefix("Running, but purges by age are held: between two commits the clock went"))
+        #expect(verdict.attention.map(\.check) == ["purgesHeld"])
+        #expect(verdict.attention.first?.reason.contains("1240 transactions, 1 tombstone are too old") == true)
+        #expect(verdict.attention.first?.remedy.contains("'ingest-worker history confirm'") == true)
     }
 
     @Test func `a worker that reads says its rate and its lag`() {
@@ -41,7 +54,8 @@ import Testing
         #expect(verdict(rate: 0, lag: 0).state == .idle)
         #expect(verdict(rate: 0, lag: 0).sentence == "Running, every record is in the store.")
         #expect(verdict().state == .idle)
-        #expect(verdict().sentence == "Running, nothing came in the last seconds.")
+        #expect(verdict(rate: 0).sentence == "Running, nothing came in the last seconds.")
+        #expect(verdict().sentence == "Running, no rate is known yet.")
         #expect(verdict(rate: 0, lag: 1).state == .running)
     }
 
@@ -68,7 +82,7 @@ import Testing
         #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
     }
 
-    @Test(arguments: ["partitions", "publisher", "deadLetters", "decoding", "verification"])
+    @Test(arguments: ["partitions", "members", "publisher", "deadLetters", "decoding", "verification"])
     func `a check beside the reading only degrades`(_ name: String) {
         #expect(verdict(failing: name).state == .degraded)
     }
@@ -138,12 +152,26 @@ import Testing
         #expect(verdict(deadLetters: 1200).attention.map(\.title) == ["1,200 dead letters"])
     }
 
+    @Test func `many dead letters, or a large share of them, degrade the verdict`() {
+        #expect(verdict(rate: 10, deadLetters: 99).state == .running)
+        let many = verdict(rate: 10, deadLetters: 2018)
+        #expect(many.state == .degraded)
+        #expect(
+            many.sentence == "Running, but 2,018 dead letters: records that could not be applied wait in the store.")
+        #expect(verdict(deadLetters: 1, share: 0.009).state == .idle)
+        #expect(verdict(deadLetters: 1, share: 0.01).state == .degraded)
+        // They were retried or dropped.
+        #expect(verdict(deadLetters: 0, share: 1).state == .idle)
+        #expect(verdict(failing: "broker", deadLetters: 2018).state == .stopped)
+    }
+
     @Test func `every check that the worker reports has words of its own`() {
         var rules = HealthRules()
         rules.needsDeadLetters = true
         rules.work = .rebuild
         var state = HealthState(rules: rules, at: 0)
         state.apply(.halted(reason: "why"), at: 0)
+        state.apply(.partitionsElsewhere(reason: "why"), at: 0)
         state.apply(.decodingFailed(TopicPartition("t", 0), reason: "why"), at: 0)
         for check in state.readiness(at: 0) where check.name != "startup" && check.name != "shutdown" {
             let found = verdict(failing: check.name).attention

@@ -2,6 +2,7 @@ import KafkaClient
 import ObjectGraph
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Records and positions of a partition `t/0` for tests of its state.
 enum PartitionFixture {

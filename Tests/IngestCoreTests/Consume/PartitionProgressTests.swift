@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Which records are repeats, and when a position is lost.
 @Suite struct PartitionProgressTests {
@@ -132,6 +133,17 @@ import Testing
             }
             #expect(reason.contains("offset \(offset)"))
         }
+    }
+
+    @Test func `a record behind the last one, where the store's log has none, is of another log`() {
+        var progress = behindMarker
+        #expect(progress.received(offset: 2, fingerprint: PartitionFixture.fingerprint(2)) == .skip)
+        guard case .lost(let reason) = progress.received(offset: 3, fingerprint: PartitionFixture.fingerprint(3)) else {
+            Issue.record("the record at 3 was not noticed")
+            return
+        }
+        #expect(reason.contains("offset 3"))
+        #expect(progress.received(offset: 4, fingerprint: PartitionFixture.fingerprint(4)) == .skip)
     }
 
     @Test func `a last record reads its own text, and that of earlier stores`() {

@@ -101,6 +101,24 @@ import Testing
         #expect(later.isHalted)
     }
 
+    @Test func `a log that ends before the store's position has lost it, though reading starts at its end`() {
+        var state = verifying()
+        #expect(state.handle(.endReached(9)) == [.report(.waiting)])
+        #expect(state.due == [.askRange])
+        _ = state.handle(.rangeKnown(Watermarks(low: 0, high: 9)))
+        #expect(state.isHalted)
+        // The same behind the last record, where only the end of a transaction is lost.
+        var behind = PartitionState(assignedAt: PartitionFixture.position(10, last: 7, at: 7))
+        #expect(behind.receive(7, payload: 7) == .dropped)
+        _ = behind.handle(.endReached(9))
+        #expect(behind.condition == .outOfRange)
+        // Where the client is not yet at the position, an end says nothing.
+        var elsewhere = verifying()
+        _ = elsewhere.handle(.seekRefused(isRetriable: true))
+        _ = elsewhere.handle(.endReached(9))
+        #expect(elsewhere.condition == .verifying)
+    }
+
     @Test func `a partition shows no further record where it is not read, or is read to its end`() {
         var state = reading()
         #expect(!state.isExhausted)

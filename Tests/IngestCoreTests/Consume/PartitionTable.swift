@@ -55,6 +55,7 @@ enum PartitionTable {
             ("the store's last record", { receive(9, 9, &$0) }),
             ("another record in its place", { receive(9, 99, &$0) }),
             ("end of partition", event(.endReached(10))),
+            ("end of partition before the position", event(.endReached(9))),
             ("connection lost, topic gone", event(.connectionLost)),
             ("offset out of range", event(.offsetOutOfRange)),
             ("range known: the position is there", event(.rangeKnown(known))),

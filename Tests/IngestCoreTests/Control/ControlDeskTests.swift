@@ -1,13 +1,13 @@
 import Foundation
 import Logging
 import ObjectGraph
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
+@testable import RecordDecoding
 @testable import SQLiteStorage
 
 /// The worker's thread carries requests out between its chunks; the parts are called by hand.
@@ -46,7 +46,7 @@ import Testing
         return ticket
     }
 
-    private func turn() throws { try worker.serveRequests(worker.pipeline.writer) }
+    private func turn() throws { try worker.serveRequests() }
 
     private func answers(_ ticket: ControlTicket) throws -> [ControlAnswer] {
         try ticket.takeAnswers().answers.map {
@@ -164,9 +164,9 @@ import Testing
     }
 
     @Test func `refused tokens are noted between chunks, once an interval`() throws {
-        let time = Mutex(0.0)
+        let clock = ManualClock()
         let desk = try ControlDesk(
-            configuration: configuration, store: worker.store, logger: .silent, now: { time.withLock { $0 } })
+            configuration: configuration, store: worker.store, logger: .silent, clock: clock.clock)
         worker.control = desk
         func entries() throws -> [String] { try worker.store.read { try $0.auditEntries() }.map(\.request) }
         for _ in 0..<100 { desk.refused(from: "10.0.0.1") }
@@ -177,7 +177,7 @@ import Testing
         #expect(!desk.hasWork)
         try turn()
         #expect(try entries().count == 1)
-        time.withLock { $0 = RefusedTokens.intervalSeconds }
+        clock.pass(seconds: RefusedTokens.intervalSeconds)
         try turn()
         #expect(try entries() == [#"{"10.0.0.2":50}"#, #"{"10.0.0.1":100}"#])
     }
@@ -213,6 +213,13 @@ import Testing
         #expect(try letters().count == 3)
     }
 
+    @Test func `a store that has left its place takes no request`() throws {
+        unlink(worker.store.storage.path)
+        let ticket = try ask(.putCursor("reader", token: 0))
+        try? turn()
+        #expect(try code(ticket) == "control.suspect")
+    }
+
     @Test func `while the store refuses, requests that wait and that come are refused with its reason`() throws {
         let waiting = try ask(.dropDeadLetters(DeadLetterSelection()))
         desk.refuse(because: StoreError(.full, "The disk is full", remedy: "Free space"))
@@ -227,7 +234,7 @@ import Testing
 
     @Test func `a writer that was fenced ends the worker, and says so`() throws {
         try worker.store.sqlite().onWriter { handle in
-            try WriterConnection(handle, model: WorkerHarness.model).runOnce("UPDATE _lease SET epoch = epoch + 1")
+            try SQLiteWriterSession(handle, model: WorkerHarness.model).runOnce("UPDATE _lease SET epoch = epoch + 1")
         }
         let ticket = try ask(.dropDeadLetters(DeadLetterSelection()))
         #expect {

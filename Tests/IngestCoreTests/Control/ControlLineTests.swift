@@ -29,7 +29,7 @@ import Testing
                 return purge
             }()),
         .putCursor("feed \\ é", token: 5), .removeCursor(""), .dropConflicts(through: 9),
-        .exportDeadLetters(selection), .verify, .backUp(verifies: false),
+        .exportDeadLetters(selection), .verify, .backUp(verifies: false), .confirmPurges,
     ]
 
     private static let report = VerificationReport(checks: [
@@ -40,6 +40,10 @@ import Testing
                 VerificationReport.Problem(entity: "store", identity: nil, property: nil, what: "is damaged"),
             ], problemCount: 300)
     ])
+
+    private static let held = HeldPurges(
+        gap: PurgeGuard.Gap(from: 1_700_000_000_000_000, to: 1_800_000_000_000_001),
+        due: [.history: 3, .tombstones: 0, .audit: 1])
 
     private static let backup = BackupSummary(
         path: "/backup/a.sqlite", byteCount: 5, lastTransaction: 4,
@@ -131,6 +135,7 @@ import Testing
             (Self.requests[6], .result(.cursorRemoved(true))), (Self.requests[6], .result(.cursorRemoved(false))),
             (Self.requests[7], .result(.conflictsDropped(2))), (Self.requests[7], .failure(.ending)),
             (.exportDeadLetters(Self.selection), .result(.exported(7))),
+            (.confirmPurges, .result(.purgesConfirmed(Self.held))), (.confirmPurges, .result(.purgesConfirmed(nil))),
             (.verify, .result(.verified(Self.report))), (.backUp(verifies: true), .result(.backedUp(Self.backup))),
         ]
         for (request, answer) in answers {

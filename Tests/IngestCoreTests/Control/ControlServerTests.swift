@@ -89,7 +89,7 @@ import Testing
         let served = try ServedStore()
         let link = served.folder.appending(path: "link.sqlite").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "store.sqlite")
-        let found = ControlSocket.path(ofStore: link)
+        let found = WorkerConfiguration.controlPath(ofStore: link)
         #expect(URL(filePath: found).standardized.path == URL(filePath: served.socket).standardized.path)
         served.start()
         var configuration = WorkerConfiguration()

@@ -6,7 +6,7 @@ import Testing
 @testable import IngestCore
 
 /// Requests that only read, on a thread beside the writer's.
-@Suite(.timeLimit(.minutes(1))) struct ReadingWorkTests {
+@Suite(.timeLimit(.minutes(60))) struct ReadingWorkTests {
     private let served: ServedStore
 
     /// A store with four dead letters of three megabytes.

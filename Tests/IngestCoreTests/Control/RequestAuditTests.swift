@@ -91,7 +91,7 @@ import Testing
 
     @Test func `a step and its entry are one commit`() throws {
         try writer.store.sqlite().onWriter { handle in
-            try WriterConnection(handle, model: WorkerHarness.model).runOnce(
+            try SQLiteWriterSession(handle, model: WorkerHarness.model).runOnce(
                 "CREATE TRIGGER refuse BEFORE INSERT ON _audit BEGIN SELECT RAISE(ABORT, 'no entry'); END")
         }
         #expect(throws: StoreError.self) { try work(.dropDeadLetters(DeadLetterSelection())).step() }

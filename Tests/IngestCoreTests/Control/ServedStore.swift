@@ -29,7 +29,7 @@ final class ServedStore: @unchecked Sendable {
         configuration.store.path = path
         self.configuration = configuration
         desk = try ControlDesk(configuration: configuration, store: store, logger: .silent)
-        socket = ControlSocket.path(ofStore: self.path)
+        socket = WorkerConfiguration.controlPath(ofStore: self.path)
         server = try ControlServer(path: socket, desk: desk, logger: .silent, limits: limits)
     }
 

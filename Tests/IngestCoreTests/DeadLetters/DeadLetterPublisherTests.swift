@@ -65,7 +65,7 @@ import Testing
         sink.records.map { header("__connect.errors.offset", $0) }
     }
 
-    private var soon: Double { HealthMonitor.monotonicSeconds() + 60 }
+    private var soon: Double { MonotonicClock.seconds() + 60 }
 
     // MARK: The outbox
 

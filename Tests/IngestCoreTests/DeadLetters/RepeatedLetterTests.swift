@@ -97,7 +97,7 @@ import Testing
         let fixture = try PipelineFixture()
         try add([bad[0]], fixture)
         try fixture.store.sqlite().onWriter { handle in
-            try WriterConnection(handle, model: fixture.store.model).runOnce(
+            try SQLiteWriterSession(handle, model: fixture.store.model).runOnce(
                 "INSERT INTO _dead_letter SELECT 9, time, topic, partition, offset, line, stage, code, reason, key, "
                     + "value, valueBytes, headers, attempts, NULL FROM _dead_letter")
         }

@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct DatePatternTests {
     private func text(_ pattern: String, _ zone: String?, _ date: String) throws -> String? {
@@ -21,6 +22,16 @@ import Testing
             ("d MMM yyyy", nil, "29 February 2024", "2024-02-29T00:00:00Z"),
             ("yyyyMMdd'T'HHmmss.SSSX", "Europe/Berlin", "20260102T030405.250+0100", "2026-01-02T02:04:05.250Z"),
             ("yyyy-MM-dd HH:mm:ssXXX", nil, "2026-01-02 03:04:05Z", "2026-01-02T03:04:05Z"),
+            // Parts that may be missing, and a bracket that stands for itself.
+            ("yyyy-MM-dd['T'][ ]HH:mm[:ss[.SSS]][XXX]", "Europe/Berlin", "2026-01-02T03:04", "2026-01-02T02:04:00Z"),
+            (
+                "yyyy-MM-dd['T'][ ]HH:mm[:ss[.SSS]][XXX]", "Europe/Berlin", "2026-01-02 03:04:05.5Z",
+                "2026-01-02T03:04:05.500Z"
+            ),
+            ("yyyy-MM-dd[ HH:mm[:ss[.SSS]]]", nil, "2026-01-02", "2026-01-02T00:00:00Z"),
+            ("yyyy-MM-dd[ HH:mm[:ss[.SSS]]]", nil, "2006-02-14 22:04:36.62", "2006-02-14T22:04:36.620Z"),
+            ("MM/dd/yyyy[ hh:mm[:ss][ ]a]", nil, "4/15/2023 3:04PM", "2023-04-15T15:04:00Z"),
+            ("'['dd/MMM/yyyy:HH:mm:ss Z']'", nil, "[02/Jan/2026:03:04:05 +0100]", "2026-01-02T02:04:05Z"),
         ] as [(String, String?, String, String)])
     func `a date is read as its form says`(pattern: String, zone: String?, date: String, expected: String) throws {
         #expect(try text(pattern, zone, date) == expected)
@@ -36,6 +47,7 @@ import Testing
     @Test(
         arguments: [
             ("yyyy", nil), ("yyyy-MM", nil), ("yyyy-MM-dd QQ", nil), ("yyyy-MM-dd'T", nil), ("yyyy-MM-dd", "Mars/Base"),
+            ("yyyy-MM[-dd]", nil), ("yyyy-MM-dd[ HH:mm", nil), ("yyyy-MM-dd] HH:mm", nil),
         ]
             as [(String, String?)])
     func `a form that means nothing is refused`(pattern: String, zone: String?) {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct DebeziumTests {
     private typealias Records = DebeziumRecords

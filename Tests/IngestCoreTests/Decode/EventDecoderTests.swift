@@ -1,7 +1,9 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct EventDecoderTests {
     // MARK: CloudEvents
@@ -24,6 +26,65 @@ import Testing
                 "ce_type": "message.updated", "ce_time": "2026-01-02T03:04:05Z", "ce_subject": "m1", "other": nil,
             ])
         #expect(try decoder.shown(record) == ["upsert Message m1 version=2026-01-02T03:04:05Z body=Hello"])
+    }
+
+    private func deletions(_ subject: String?, time: String? = nil) -> [TestRecord] {
+        let structured =
+            "{\"type\":\"message.deleted\"\(subject.map { ",\"subject\":\"\($0)\"" } ?? "")"
+            + (time.map { ",\"time\":\"\($0)\"" } ?? "")
+        let headers: KeyValuePairs<String, String?> = [
+            "ce_type": "message.deleted", "ce_subject": subject, "ce_time": time,
+        ]
+        return [
+            TestRecord(structured + "}"), TestRecord(structured + ",\"data\":null}"),
+            TestRecord(nil, headers: headers), TestRecord(nil, key: "k", headers: headers),
+            TestRecord("", headers: headers), TestRecord("null", headers: headers),
+        ]
+    }
+
+    @Test func `a deletion needs no data where its subject names the object`() throws {
+        for record in deletions("m1", time: "2026-01-02T03:04:05Z") {
+            let expected = ["delete Message m1 version=2026-01-02T03:04:05Z"]
+            #expect(try TestDecoder(TestModels.chat()).shown(record) == expected)
+            var route = RouteConfiguration(entity: "Message")
+            route.type = "message.deleted"
+            #expect(try TestDecoder(TestModels.chat(), routes: [route]).shown(record) == expected)
+            route.identityPrefix = "x-"
+            #expect(
+                try TestDecoder(TestModels.chat(), routes: [route]).shown(record) == [
+                    "delete Message x-m1 version=2026-01-02T03:04:05Z"
+                ])
+            route.verb = .drop
+            #expect(try TestDecoder(TestModels.chat(), routes: [route]).shown(record).isEmpty)
+            route.verb = .upsert
+            #expect(try TestDecoder(TestModels.chat(), routes: [route]).failure(record)?.code == "decode.envelope")
+        }
+        for record in deletions(nil) {
+            #expect(try TestDecoder(TestModels.chat()).failure(record)?.code == "decode.envelope")
+        }
+        var route = RouteConfiguration(entity: "Message")
+        route.identity = .field("$key")
+        let byKey = try TestDecoder(TestModels.chat(), routes: [route])
+        #expect(try byKey.shown(TestRecord(nil, key: "m1", headers: ["ce_type": "a.deleted"])) == ["delete Message m1"])
+        #expect(byKey.failure(TestRecord(nil, headers: ["ce_type": "a.deleted"]))?.code == "decode.envelope")
+    }
+
+    @Test func `an upsert without data is a dead letter`() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        for value in [nil, "", "null"] {
+            let record = TestRecord(value, headers: ["ce_type": "message.upserted", "ce_subject": "m1"])
+            #expect(decoder.failure(record)?.code == "decode.envelope")
+        }
+    }
+
+    @Test(arguments: ["ce_type", "ce_time", "ce_subject", "content-type"])
+    func `a header of an event that is not UTF-8 is a dead letter`(name: String) throws {
+        var record = TestRecord("{\"id\":\"m1\"}", headers: ["ce_type": "message.updated"])
+        record.headers.append(RecordHeader(name, [0x6D, 0xFF]))
+        let failure = try #require(try TestDecoder(TestModels.chat()).failure(record))
+        #expect(failure.code == "decode.type" && failure.description.contains("'\(name)'"))
+        record.headers[1] = RecordHeader("other", [0xFF])
+        #expect(try TestDecoder(TestModels.chat()).shown(record) == ["upsert Message m1"])
     }
 
     @Test func `a binary event's time has to be one`() throws {
@@ -84,7 +145,7 @@ import Testing
         ("{\"type\":\"message\",\"data\":{}}", "decode.event_type", "upserted"),
         ("{\"type\":\"invoice.created\",\"data\":{}}", "decode.unknown_entity", "Chat, Message, Member"),
         ("{\"type\":\"message.created\",\"data\":[]}", "decode.type", "Message"),
-        ("{\"type\":\"message.created\",\"data\":null}", "decode.type", "Message"),
+        ("{\"type\":\"message.created\",\"data\":null}", "decode.envelope", "'data'"),
         ("[]", "decode.type", "an array"), ("null", "decode.type", "null"), ("7", "decode.type", "this number"),
     ])
     func `says what is wrong with an envelope`(json: String, code: String, part: String) throws {
@@ -95,9 +156,9 @@ import Testing
     }
 
     @Test func `forgets types before they fill the memory`() throws {
-        var resolver = EventTypeResolver(try TestModels.chat())
+        let resolver = EventTypeResolver(try TestModels.chat())
         func known(_ type: String) throws -> EventType {
-            try Array(type.utf8).withUnsafeBufferPointer { resolver.known($0) }.meaning.get()
+            try Array(type.utf8).withUnsafeBufferPointer { try resolver.known($0) }.meaning.get()
         }
         for number in 0..<3000 {
             #expect(try known("n\(number).chat.created").entity == 0)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct JQTokenizerTests {
     private func refusal(_ program: String) -> JQTokenizer.Refusal? {

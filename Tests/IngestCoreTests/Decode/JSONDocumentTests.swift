@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct JSONDocumentTests {
     @Test func `tells kinds apart`() throws {
@@ -27,6 +28,52 @@ import Testing
             #expect(values[4].double == .greatestFiniteMagnitude)
             #expect(values[5].double == 0 && values[5].double?.sign == .minus)
             #expect(values[6].uint64 == 3 && values[6].double == 3)
+        }
+    }
+
+    @Test func `no digit of a number is lost`() throws {
+        let numbers = [
+            "18446744073709551616", "-9223372036854775809", "123456789012345678901234567890", "1e400", "-1E+999",
+            "12345678901234567.89", "0.123456789012345678901", "9007199254740993.0", "1e-400", "100000000000000000000",
+        ]
+        let text = "{\"a\":[\(numbers.joined(separator: " , ")), {}, \"1e400\", 5, 1.5]}"
+        try withJSON(text) { root in
+            let values = Array(try #require(root.member("a")).elements)
+            #expect(values.prefix(numbers.count).allSatisfy { $0.kind == .double })
+            for (value, number) in zip(values, numbers) {
+                #expect(value.double == Double(number), "\(number)")
+                #expect(String(decoding: value.serialized(), as: UTF8.self) == number)
+            }
+            #expect(String(decoding: root.serialized(), as: UTF8.self) == text.replacing(" ", with: ""))
+        }
+        try withJSON("[1.50,1e3,-0.25,0.1]") {
+            #expect(String(decoding: $0.serialized(), as: UTF8.self) == "[1.5,1000.0,-0.25,0.1]")
+        }
+        try withJSON("123456789012345678901") { #expect($0.wholeNumberText == "123456789012345678901") }
+        try withJSON("-12345678901234567890.50") { #expect($0.numberText == "-12345678901234567890.5") }
+    }
+
+    @Test func `a number beyond 64 bits stands anywhere in a record`() throws {
+        var random = SeededRandom.forTest("numbersBeyond64Bits")
+        for _ in 0..<200 {
+            var great = 0
+            var parts: [String] = []
+            for _ in 0..<random.number(below: 200) {
+                switch random.number(below: 6) {
+                case 0: parts.append("\"k,:[{\\\"1e999\"")
+                case 1: parts.append("{\"n\":[\(random.number(below: 1000)),null],\"m\":2.5}")
+                case 2: parts.append("9223372036854775807")
+                case 3: parts.append("[true,{}]")
+                default:
+                    great += 1
+                    parts.append(String(repeating: "7", count: 20 + random.number(below: 90)))
+                }
+            }
+            let text = "[\(parts.joined(separator: ","))]"
+            try withJSON(text) { root in
+                #expect(String(decoding: root.serialized(), as: UTF8.self) == text)
+                #expect(root.elements.count { $0.kind == .double } == great)
+            }
         }
     }
 
@@ -150,7 +197,7 @@ import Testing
 
     @Test func `doubles read back the same`() throws {
         var random = SeededRandom.forTest("doublesReadBackTheSame")
-        let parser = try JSONParser()
+        let parser = JSONParser()
         defer { withExtendedLifetime(parser) {} }
         for _ in 0..<5_000 {
             let number = Double(bitPattern: random.next())

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct NameTableTests {
     private func find<Element>(_ name: String, in table: NameTable<Element>) -> Element? {

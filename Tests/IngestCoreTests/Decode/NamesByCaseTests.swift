@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Entities and properties whose names differ by case only: a record that spells one exactly means that one.
 @Suite struct NamesByCaseTests {

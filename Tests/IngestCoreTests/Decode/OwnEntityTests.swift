@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Objects that name their entity under `_entity`, by routes of each kind.
 @Suite struct OwnEntityTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct ProgramRunTests {
     /// The actions that events give, and the code of a failure in words.

@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Lines of entity, identity and name, parted by semicolons: a format that this file alone defines.
 private struct SemicolonFormat: RecordFormat {

@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Records at the edges of what a route expects: nulls on the way, times of another unit, arrays, keys alone.
 @Suite struct RouteEdgeTests {

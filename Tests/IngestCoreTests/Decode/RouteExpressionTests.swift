@@ -1,7 +1,9 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct RouteExpressionTests {
     private func decoder(
@@ -62,6 +64,25 @@ import Testing
         }
         let variables = try self.decoder { $0.identity = .field("{$topic}/{$key}") }
         #expect(try variables.shown(TestRecord(nil, key: "17")) == ["delete WorkOrder events/17"])
+    }
+
+    @Test func `a header that is not UTF-8 is no text of an expression`() throws {
+        let changes: [(inout RouteConfiguration) -> Void] = [
+            { $0.identity = .field("{$header.tenant}/{id}") }, { $0.identity = .field("$header.tenant") },
+            { $0.fields = ["name": "$header.tenant"] }, { $0.typeField = "$header.tenant" },
+            { $0.timeField = "$header.tenant" }, { $0.constants = ["name": .string("{$header.tenant}")] },
+        ]
+        for change in changes {
+            var route = RouteConfiguration(entity: "WorkOrder")
+            change(&route)
+            let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
+            for byte in [0xFE, 0xFF] as [UInt8] {
+                var record = TestRecord("{\"id\":\"w1\"}")
+                record.headers = [RecordHeader("tenant", [byte, 1]), RecordHeader("other", [0xFF])]
+                let failure = try #require(decoder.failure(record))
+                #expect(failure.code == "decode.type" && failure.description.contains("'tenant'"))
+            }
+        }
     }
 
     // MARK: Fields

@@ -4,6 +4,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct RouteProgramTests {
     private func decoder(
@@ -44,6 +45,14 @@ import Testing
         #expect(decoder.decoder.skipReason == nil)
     }
 
+    @Test func `a header that is not UTF-8 is null for a program, and a dead letter for one that names it`() throws {
+        var record = TestRecord("{}")
+        record.headers = [RecordHeader("tenant", [0xFF, 1])]
+        let event = "{type: \"workOrder.upserted\", data: {id: \"w1\", name: $headers."
+        #expect(try decoder(event + "other}}").shown(record) == ["upsert WorkOrder w1 name=null"])
+        #expect(try decoder(event + "tenant}}").failure(record)?.code == "decode.type")
+    }
+
     @Test func `the program knows key, headers, topic and timestamp`() throws {
         let decoder = try decoder(
             "{type: \"workOrder.upserted\", data: {id: $key, name: ([$headers.tenant, $headers.none, $topic, $timestamp]|tojson)}}"
@@ -57,6 +66,36 @@ import Testing
                 return decoder.model.shown(try decoder.decoder.decode(record))
             } == ["upsert WorkOrder k\"1 name=[\"b\",null,\"orders\",\"2026-01-02T03:04:05.678Z\"]"])
         #expect(decoder.failure(TestRecord("{}"))?.code == "decode.identity")
+    }
+
+    @Test func `the program knows where the record stands`() throws {
+        let decoder = try decoder(
+            "{type: \"workOrder.upserted\", data: {id: \"w\", name: ([$row, $offset, $file, $folder]|tojson)}}")
+        var record = TestRecord("{}")
+        record.topic = "orders"
+        #expect(try decoder.shown(record) == ["upsert WorkOrder w name=[1,0,null,null]"])
+        record.topic = "file:/data/north/orders.jsonl"
+        #expect(try decoder.shown(record) == ["upsert WorkOrder w name=[1,null,\"orders.jsonl\",\"north\"]"])
+    }
+
+    @Test func `types and a zone beside a program are for the values of its events`() throws {
+        var route = RouteConfiguration(entity: "")
+        route.program = RouteProgram("{type: \"workOrder.upserted\", data: .}")
+        route.typePatterns = ["happenedAt": "dd.MM.yyyy[ HH:mm]"]
+        route.types = ["name": .number]
+        route.zone = "Europe/Berlin"
+        let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
+        #expect(
+            try decoder.shown(#"{"id":"w","happenedAt":"2.1.2026 03:04","name":7}"#)
+                == ["upsert WorkOrder w happenedAt=2026-01-02T02:04:00Z name=7"])
+        route.types = ["nmae": .number]
+        #expect(throws: RouteError.self) { try TestDecoder(TestModels.kinds(), format: .json, routes: [route]) }
+    }
+
+    @Test func `a program that reads offsets with strptime is noted, for jq forgets them`() throws {
+        #expect(try JQTokenizer(".at | strptime(\"%Y-%m-%dT%H:%M:%S%z\") | mktime").dropsOffsets)
+        #expect(try !JQTokenizer(".at | strptime(\"%Y-%m-%dT%H:%M:%SZ\") | mktime").dropsOffsets)
+        #expect(try !JQTokenizer("\"%z\"").dropsOffsets)
     }
 
     @Test func `a key that is no text is null for the program`() throws {
@@ -94,6 +133,22 @@ import Testing
                 "upsert Part -9223372036854775808 order=w",
             ])
         #expect(decoder.failure("{\"id\":\"w\",\"large\":\"many\"}")?.code == "decode.type")
+    }
+
+    @Test func `decimals that a double does not hold reach programs as texts`() throws {
+        let decoder = try decoder(
+            "{type: \"workOrder.upserted\", data: {id, price: .price, extra: [.share, .price], ratio: (.ratio // null)}}"
+        )
+        #expect(
+            try decoder.shown("{\"id\":\"w\",\"price\":12345678901234567.89,\"share\":0.30000000000000004}") == [
+                "upsert WorkOrder w price=12345678901234567.89 extra=[0.30000000000000004,\"12345678901234567.89\"] ratio=null"
+            ])
+        #expect(
+            try decoder.shown(
+                "{\"id\":\"w\",\"price\":123456789012345678901,\"share\":1,\"ratio\":0.12345678901234567890}")
+                == [
+                    "upsert WorkOrder w price=123456789012345678901 extra=[1,\"123456789012345678901\"] ratio=0.12345678901234568"
+                ])
     }
 
     @Test func `each event of a record is stale for itself`() throws {

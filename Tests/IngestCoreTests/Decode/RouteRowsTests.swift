@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Rows of CSV files whose routes ask for more than columns, and files of other dialects.
 @Suite struct RouteRowsTests {
@@ -13,7 +14,7 @@ import Testing
         change(&file)
         configuration.files = [file]
         let model = try TestModels.kinds()
-        let sample = try RecordSample(configuration: configuration, model: model)
+        let sample = RecordSample(configuration: configuration, model: model)
         var lines: [String] = []
         let counts = try sample.read(path: path, topic: nil) { place, outcome in
             lines.append(sample.text(place, outcome))

@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Several objects from one record.
 @Suite struct RouteStructureTests {
@@ -202,7 +203,7 @@ import Testing
         let folder = TestFolder()
         let path = folder.write(
             "s.jsonl", "{\"id\":\"i1\",\"name\":\"N\",\"tags\":[{\"name\":\"t\"}]}\n{\"id\":\"i2\",\"name\":\"N\"}\n")
-        let sample = try RecordSample(configuration: configuration, model: model())
+        let sample = RecordSample(configuration: configuration, model: try model())
         _ = try sample.read(path: path, topic: "t") { _, _ in }
         let report = try #require(sample.routes.first)
         #expect(report.records == 2)
@@ -222,5 +223,76 @@ import Testing
         expectation.finish()
         #expect(expectation.differences.map(\.line) == [2, 3])
         #expect(expectation.differences.last?.found == nil)
+    }
+
+    // MARK: Complete lists, and arrays of records
+
+    @Test func `a list that is complete deletes the elements that it has lost`() throws {
+        let decoder = try decoder {
+            $0.splits = [
+                split("comments", "Comment", parent: "issue") {
+                    $0.replaces = true
+                    $0.deletesLost = true
+                }
+            ]
+        }
+        let store = try Store.inMemory(model: decoder.model)
+        let writer = try WriterContext(store: store)
+        let lists = [
+            #"{"id":"i","comments":[{"id":"a"},{"id":"b"}]}"#, #"{"id":"j","comments":[{"id":"c"}]}"#,
+            #"{"id":"i","comments":[{"id":"b"},{"id":"d"}]}"#,
+        ]
+        for list in lists {
+            _ = try writer.apply(WriterContext.Chunk(events: [decoder.event(TestRecord(list))])).check()
+            try writer.commit()
+        }
+        let comments = try store.read { try $0.fetch(FetchRequest("Comment")) }
+        #expect(comments.compactMap { $0["id"]?.text }.sorted() == ["b", "c", "d"])
+    }
+
+    @Test func `only a list of its own can lose elements`() throws {
+        #expect(throws: RouteError.self) {
+            try decoder {
+                $0.splits = [
+                    split("user", "User") {
+                        $0.relationship = "author"
+                        $0.replaces = true
+                        $0.deletesLost = true
+                    }
+                ]
+            }
+        }
+    }
+
+    @Test func `each element of an array is a record`() throws {
+        var pages = RouteConfiguration(entity: "")
+        pages.each = "page.member"
+        let decoder = try TestDecoder(
+            model(), format: .json, routes: [pages, RouteConfiguration(entity: "Issue")])
+        #expect(
+            try decoder.shown(#"{"page":{"member":[{"id":"a"},{"id":"b"}]}}"#)
+                == ["upsert Issue a", "upsert Issue b"])
+        #expect(try decoder.shown(#"{"id":"c"}"#) == ["upsert Issue c"], "other records have the other routes")
+        #expect(try decoder.shown(#"{"page":{"member":[]}}"#).isEmpty)
+    }
+
+    // MARK: Given properties and faults
+
+    @Test func `a property that fields give needs no ignore for the record's field of its name`() throws {
+        let decoder = try decoder {
+            $0.fields = ["title": "issue.status.name"]
+            $0.types = ["title": .number]
+        }
+        #expect(
+            try decoder.shown(#"{"id":"i","title":["own"],"issue":{"status":{"name":7}}}"#) == [
+                "upsert Issue i title=7"
+            ])
+    }
+
+    @Test func `one error names all fields that do not fit`() throws {
+        let decoder = try TestDecoder(model(), format: .json, routes: [RouteConfiguration(entity: "Comment")])
+        let failure = try #require(decoder.failure(#"{"id":"c","text":1,"count":"x","extra":2}"#))
+        #expect(failure.code == "decode.type")
+        for name in ["Comment.text", "Comment.count", "'extra'"] { #expect(failure.message.contains(name)) }
     }
 }

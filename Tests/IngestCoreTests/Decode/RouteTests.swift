@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct RouteTests {
     private func route(_ entity: String, _ change: (inout RouteConfiguration) -> Void = { _ in }) -> RouteConfiguration

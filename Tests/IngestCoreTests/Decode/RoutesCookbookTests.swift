@@ -51,7 +51,7 @@ import Testing
         let folder = TestFolder()
         let path = folder.write("record.jsonl", record)
         let configuration = try WorkerConfiguration.load(yaml: yaml, name: "cookbook.yaml").configuration
-        let sample = try RecordSample(configuration: configuration, model: model)
+        let sample = RecordSample(configuration: configuration, model: model)
         var text = ""
         _ = try sample.read(path: path, topic: "t") { place, outcome in text += sample.text(place, outcome) }
         return text.replacing("line 1  ", with: "")

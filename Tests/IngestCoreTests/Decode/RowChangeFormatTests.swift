@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// The envelopes of Maxwell, Canal and AWS DMS around changes of rows.
 @Suite struct RowChangeFormatTests {
@@ -34,6 +35,24 @@ import Testing
         #expect(decoder.failure(maxwell("rename"))?.code == "decode.operation")
         #expect(decoder.failure(maxwell("insert", "[]"))?.code == "decode.envelope")
         #expect(decoder.failure("{}")?.code == "decode.envelope")
+    }
+
+    @Test func `a column that Maxwell leaves out of a row is null where old names it`() throws {
+        let update = maxwell("update", "{\"id\":17,\"name\":\"N\"}").replacing(
+            "\"old\":{\"is_open\":0}", with: "\"old\":{\"is_open\":0,\"small\":3,\"name\":\"M\"}")
+        let time = "version=2026-01-02T03:04:05Z"
+        #expect(
+            try decoder(.maxwell).shown(update) == ["upsert WorkOrder 17 \(time) isOpen=null small=null name=N"])
+        var route = RouteConfiguration(entity: "WorkOrder")
+        (route.fields, route.condition, route.ignore) = (["price": "data.small"], "is_open = nil", ["*"])
+        #expect(
+            try decoder(.maxwell, [route]).shown(update) == [
+                "upsert WorkOrder 17 \(time) isOpen=null small=null name=N price=null"
+            ])
+        let key = maxwell("update", "{}").replacing("\"old\":{\"is_open\":0}", with: "\"old\":{\"id\":17}")
+        #expect(try decoder(.maxwell).failure(key)?.code.hasPrefix("decode.") == true)
+        // Without the name in old, the column is one that the event says nothing of.
+        #expect(try decoder(.maxwell).shown(maxwell("insert", "{\"id\":17,\"is_open\":1}")).count == 1)
     }
 
     @Test func `a route takes a table behind its database`() throws {

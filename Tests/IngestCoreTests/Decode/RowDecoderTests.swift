@@ -2,6 +2,8 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
+@testable import RecordFiles
 
 @Suite struct RowDecoderTests {
     /// Decodes the rows of a CSV text: each one's operations or the code of its failure.
@@ -227,7 +229,7 @@ import Testing
             """
             name,small,ratio,price,isOpen,happenedAt,owner,Clerk
             "say "\"hi\"\"",7,1.5,12.50,yes,\(date),0f8fad5b-d9cb-469f-a165-70867728950e,X
-            ,,,,,,,
+            ,1,,,,,,
             "","","","","","","",""
             """
         ) {
@@ -252,5 +254,20 @@ import Testing
             #expect(sent == read, "\(json)")
         }) {}
         #expect(reader.recordNumber > 0)
+    }
+
+    @Test func `a whole number with a point is one and a date may end with Z`() throws {
+        #expect(
+            try rows("id,large,happenedAt\nw1,5.0,2026-01-02Z\nw2,5.5,2026-01-02\n").map { $0[0] }
+                == ["upsert WorkOrder w1 large=5 happenedAt=2026-01-02T00:00:00Z", "decode.type"])
+    }
+
+    @Test func `conditions compare decimals and keep the digits of doubles`() throws {
+        let text = "id,price,ratio\nw1,10.50,1\nw2,8.50,12345678901234567.89\nw3,100,2\n"
+        #expect(
+            try rows(text) { $0.filter = "price > 9" }
+                == [["upsert WorkOrder w1 price=10.5 ratio=1.0"], [], ["upsert WorkOrder w3 price=100 ratio=2.0"]])
+        #expect(
+            try rows(text) { $0.filter = "ratio = 12345678901234567.89 OR price > ratio" }.map(\.count) == [1, 1, 1])
     }
 }

@@ -78,7 +78,7 @@ import Testing
         let file = "\(Self.root)config/routes/\(source.routes).yaml"
         let configuration = try WorkerConfiguration.load(file: file).configuration
         let model = try ObjectModel.load(path: Self.root + configuration.model)
-        let sample = try RecordSample(configuration: configuration, model: model)
+        let sample = RecordSample(configuration: configuration, model: model)
         let recorded = "\(Self.root)samples/routes/expected/\(source.routes).jsonl"
         var expectation = try SampleExpectation(try String(contentsOfFile: recorded, encoding: .utf8))
         let store = try Store.inMemory(model: model)

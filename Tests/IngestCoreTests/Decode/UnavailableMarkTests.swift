@@ -2,6 +2,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Debezium's mark of a value that did not change, in the form of each type of column.
 @Suite struct UnavailableMarkTests {

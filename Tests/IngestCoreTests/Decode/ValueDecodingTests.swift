@@ -2,12 +2,13 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct ValueDecodingTests {
     private func value(
         _ json: String, _ type: AttributeType, dates: RouteConfiguration.DateFormat = .iso8601
     ) throws -> Value? {
-        let parser = try JSONParser()
+        let parser = JSONParser()
         return try Array(json.utf8).withUnsafeBytes { bytes in
             try parser.withValue(of: bytes) { ValueDecoding(dates: dates).value($0, for: type) }
         }
@@ -84,6 +85,33 @@ import Testing
     func `refuses what does not fit`(json: String, type: AttributeType) throws {
         let stored = try? value(json, type)
         #expect(stored == nil || stored == .some(nil), "\(json) as \(type)")
+    }
+
+    @Test(
+        arguments: [
+            ("12345678901234567890.12", .decimal, "12345678901234567890.12"),
+            ("1e20", .decimal, "100000000000000000000"),
+            ("99999999999999999999999999999999999999", .decimal, "99999999999999999999999999999999999999"),
+            ("9007199254740993.0", .integer64, 9_007_199_254_740_993), ("5.0", .integer16, 5),
+            ("12345678901234567.89", .transformable, "12345678901234567.89"),
+            ("[1e400]", .transformable, "[1e400]"), ("18446744073709551616", .double, .double(0x1p64)),
+            ("5.00000000000000000001", .integer64, nil), ("18446744073709551616", .integer64, nil),
+            ("999999999999999999999999999999999999999", .decimal, nil), ("1e400", .decimal, nil),
+            ("1e-400", .decimal, nil), ("1e400", .double, nil),
+        ] as [(String, AttributeType, Value?)])
+    func `a number keeps its digits or does not fit`(json: String, type: AttributeType, expected: Value?) throws {
+        #expect(try value(json, type) == expected)
+    }
+
+    @Test func `numbers of dates keep each microsecond`() throws {
+        #expect(try value("253402300799.999999", .date, dates: .seconds) == .integer(253_402_300_799_999_999))
+        #expect(try value("1767323045123456789.0", .date, dates: .nanoseconds) == .integer(1_767_323_045_123_456))
+    }
+
+    @Test(arguments: [2_147_483_647, 9_223_372_036_825_200_000, -9_223_372_036_832_400_000] as [Int64])
+    func `a number that stands for infinity has no unit`(count: Int64) throws {
+        #expect(TimeUnit.likely(for: Double(count)) == nil)
+        if count.magnitude > 1 << 32 { #expect(TimeUnit.nanoseconds.microseconds(count) == nil) }
     }
 
     @Test(

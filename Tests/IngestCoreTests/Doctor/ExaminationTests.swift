@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 @Suite struct ExaminationTests {
     @Test func `an error becomes a finding with its remedy and code`() {
@@ -96,10 +97,11 @@ import Testing
         #expect(Examiner.openFiles(limits: "") == nil)
     }
 
-    @Test(arguments: ["Kafka", "PostgreSQL"])
-    func `a certificate file without a certificate is refused`(_ server: String) throws {
+    @Test(arguments: ["Kafka", "PostgreSQL"], ["empty", "cut", "damaged"])
+    func `a certificate file without a certificate is refused`(_ server: String, _ state: String) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString).pem")
-        try "no certificate".write(to: file, atomically: true, encoding: .utf8)
+        let texts = ["cut": String(Self.certificates.dropLast(30)), "damaged": Self.damagedCertificate]
+        try (texts[state] ?? "no certificate").write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
         var configuration = WorkerConfiguration()
         if server == "Kafka" {
@@ -112,6 +114,14 @@ import Testing
         #expect(finding.state == .failed)
         #expect(finding.message == "\(file.path) has no certificate that can be read")
     }
+
+    /// A certificate whose sequence is longer than its bytes.
+    private static let damagedCertificate = """
+        -----BEGIN CERTIFICATE-----
+        MIHDMHegAwIBAgIBATAFBgMrZXAwDDEKMAgGA1UEAwwBdDAeFw0xOTAxMDEwMDAw
+        -----END CERTIFICATE-----
+
+        """
 
     /// A certificate that ended in 2020, and one that ends in 2090.
     private static let certificates = """

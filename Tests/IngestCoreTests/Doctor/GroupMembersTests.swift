@@ -2,6 +2,7 @@ import KafkaClient
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 @Suite struct GroupMembersTests {
     private func member(_ client: String = "rdkafka", _ host: String = "/10.0.0.1", _ partitions: [Int32] = [0])
@@ -12,11 +13,13 @@ import Testing
     }
 
     private func finding(
-        _ members: [ConsumerGroup.Member], topics: [String] = ["events"], hasOwnStore: Bool = true
+        _ members: [ConsumerGroup.Member], topics: [String] = ["events"], hasOwnStore: Bool = true,
+        stored: Set<TopicPartition> = []
     ) -> Finding {
         let group = GroupMembers(
-            members: members, clientID: GroupMembers.defaultClientID, topics: topics, hasOwnStore: hasOwnStore)
-        return Examination("group") { group.outcome("g") }.run()
+            members: members, clientID: GroupMembers.defaultClientID, topics: topics, hasOwnStore: hasOwnStore,
+            stored: stored)
+        return Examination("group") { try group.outcome("g") }.run()
     }
 
     @Test func `members are listed with their hosts and partitions`() {
@@ -34,6 +37,15 @@ import Testing
                 && other.message.hasSuffix("Not of this configuration: billing at 10.0.0.2 with events/1"))
         #expect(other.remedy?.contains("group.id") == true)
         #expect(finding([member()], topics: ["orders"]).state == .warning)
+    }
+
+    @Test func `a member that reads partitions of a store without a worker is a failure`() {
+        let stored: Set = [TopicPartition("events", 0), TopicPartition("events", 7)]
+        let found = finding([member()], stored: stored)
+        #expect(found.state == .failed && (found.error as? ExaminationError)?.code == .group)
+        #expect(found.message.hasSuffix("No worker of this store runs, and others read its events/0"))
+        #expect(finding([member()], hasOwnStore: false, stored: stored).state == .ok)
+        #expect(finding([member("rdkafka", "/h", [1])], stored: stored).state == .ok)
     }
 
     @Test func `two workers of a group are at fault unless they share a store`() {

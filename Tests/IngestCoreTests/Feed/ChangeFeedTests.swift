@@ -4,7 +4,7 @@ import Testing
 
 @testable import IngestCore
 
-@Suite("ChangeFeed", .timeLimit(.minutes(2)))
+@Suite("ChangeFeed", .timeLimit(.minutes(60)))
 struct ChangeFeedTests {
     @Test
     func `a page holds the notifications of the topic, and names the next`() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IngestCore
 
-@Suite("ChangeFeed as a stream", .timeLimit(.minutes(2)))
+@Suite("ChangeFeed as a stream", .timeLimit(.minutes(60)))
 struct ChangeStreamTests {
     private static func open(
         _ port: Int, _ path: String = "/changes", headers: [String: String] = [:]

@@ -4,6 +4,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// A feed over a store in memory, and the writer of that store.
 final class FeedFixture: @unchecked Sendable {

@@ -16,7 +16,8 @@ import Testing
                 var state = HealthState(rules: rules, at: 0)
                 let events: [HealthEvent] = [
                     .halted(reason: "why"), .decodingFailed(TopicPartition("t", 0), reason: "why"),
-                    .storeVerified(problems: "why"),
+                    .storeVerified(problems: "why"), .partitionsElsewhere(reason: "why"),
+                    .outputLost(topic: "t", reason: "why"),
                 ]
                 for event in events { state.apply(event, at: 0) }
                 found.formUnion(state.readiness(at: 0).map(\.name))

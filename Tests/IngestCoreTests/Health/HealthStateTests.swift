@@ -1,4 +1,5 @@
 import KafkaClient
+import MemoryStorage
 import ObjectGraph
 import Synchronization
 import Testing
@@ -29,6 +30,16 @@ struct HealthStateTests {
                 "startup": "migrating the store", "store": "not opened yet", "broker": "not connected yet",
                 "group": "not joined yet",
             ])
+    }
+
+    @Test
+    func `an answer about readiness looks at the store itself`() {
+        let monitor = HealthMonitor(now: { 0 })
+        for event in [HealthEvent.started, .storeOK] { monitor.report(event) }
+        func reason() -> String? { monitor.readiness().first { $0.name == "store" }?.reason }
+        #expect(reason() == nil)
+        monitor.watchStore { "the store was removed" }
+        #expect(reason() == "the store was removed")
     }
 
     @Test
@@ -256,7 +267,7 @@ struct HealthStateTests {
         #expect(monitor.readiness().contains { $0.name == "loop" && !$0.isOK })
         clock.advance(by: 2)
         #expect(!monitor.liveness().allSatisfy { $0.isOK })
-        #expect(HealthMonitor.monotonicSeconds() >= 0)
+        #expect(MonotonicClock.seconds() >= 0)
     }
 
     // MARK: Work on the store

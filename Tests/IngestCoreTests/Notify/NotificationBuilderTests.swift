@@ -3,6 +3,7 @@ import Testing
 
 @testable import GraphCore
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct NotificationBuilderTests {
     private func builder(
@@ -159,7 +160,7 @@ struct Reading {
     init(_ notification: ChangeNotification) throws {
         let value = try #require(notification.value)
         text = value
-        let parser = try JSONParser()
+        let parser = JSONParser()
         (envelope, data, changes) = try Array(value.utf8).withUnsafeBytes { bytes in
             try parser.withValue(of: bytes) { root in
                 func text(_ value: JSONValue) -> String { String(decoding: value.serialized(), as: UTF8.self) }

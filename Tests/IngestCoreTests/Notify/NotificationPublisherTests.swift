@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import Logging
 import ObjectGraph
 import Synchronization
@@ -10,29 +11,29 @@ import Testing
 
 @Suite struct NotificationPublisherTests {
     /// A sink that keeps what it is given, and fails as often as it is told to.
-    private final class CollectingSink: NotificationSink {
+    private final class CollectingSink: RecordSink {
         struct Refusal: Error {}
         private struct State {
-            var kept: [ChangeNotification] = []
+            var kept: [ProducerRecord] = []
             /// The bytes of each call.
             var sizes: [Int] = []
             var failures = 0
         }
         private let state = Mutex(State())
 
-        var notifications: [ChangeNotification] { state.withLock { $0.kept } }
+        var notifications: [ChangeNotification] { state.withLock { $0.kept }.notifications }
         var sizes: [Int] { state.withLock { $0.sizes } }
         var tokens: [Int64] { notifications.map(\.token) }
         var failuresLeft: Int { state.withLock { $0.failures } }
         func fail(_ times: Int) { state.withLock { $0.failures = times } }
 
-        func deliver(_ notifications: [ChangeNotification]) throws {
+        func deliver(_ records: [ProducerRecord]) throws {
             try state.withLock { state in
-                state.sizes.append(notifications.reduce(0) { $0 + ($1.value?.utf8.count ?? 0) })
-                guard state.failures > 0 else { return state.kept += notifications }
+                state.sizes.append(records.reduce(0) { $0 + ($1.value?.count ?? 0) })
+                guard state.failures > 0 else { return state.kept += records }
                 state.failures -= 1
                 // A delivery may fail halfway: some have gone out, and will again.
-                state.kept += notifications.prefix(1)
+                state.kept += records.prefix(1)
                 throw Refusal()
             }
         }
@@ -57,7 +58,7 @@ import Testing
         try fixture.pipeline.finish()
     }
 
-    private var soon: Double { HealthMonitor.monotonicSeconds() + 60 }
+    private var soon: Double { MonotonicClock.seconds() + 60 }
 
     @Test func `a batch with large values goes out in parts`() throws {
         let fixture = try PipelineFixture()
@@ -121,7 +122,7 @@ import Testing
     }
 
     /// A sink whose first batch waits, as one of a process that is suspended.
-    private final class SuspendedSink: NotificationSink {
+    private final class SuspendedSink: RecordSink {
         private let topic: CollectingSink
         private let isWaiting = Atomic<Bool>(true)
         let reached = DispatchSemaphore(value: 0)
@@ -129,12 +130,12 @@ import Testing
 
         init(_ topic: CollectingSink) { self.topic = topic }
 
-        func deliver(_ notifications: [ChangeNotification]) throws {
+        func deliver(_ records: [ProducerRecord]) throws {
             if isWaiting.exchange(false, ordering: .acquiringAndReleasing) {
                 reached.signal()
                 resumed.wait()
             }
-            try topic.deliver(notifications)
+            try topic.deliver(records)
         }
     }
 
@@ -207,7 +208,7 @@ import Testing
 
     @Test func `draining ends at its deadline`() throws {
         let sink = CollectingSink()
-        try publisher(fixture(messages: 3), sink).drain(untilSeconds: HealthMonitor.monotonicSeconds() - 1)
+        try publisher(fixture(messages: 3), sink).drain(untilSeconds: MonotonicClock.seconds() - 1)
         #expect(sink.tokens.isEmpty)
     }
 

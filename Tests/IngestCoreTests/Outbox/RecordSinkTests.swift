@@ -5,7 +5,7 @@ import Testing
 @testable import IngestCore
 
 /// The delivery of records to a topic through failures of the broker and of the producer.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct RecordSinkTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RecordSinkTests {
     private let broker: EmbeddedBroker
 
     init() throws {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 @Suite struct RegistryClientTests {
     private static let path = "/schemas/ids/7"
@@ -104,7 +105,7 @@ import Testing
         await failing.stop()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(60)))
     func `a registry that is away or silent is told apart, and no reason shows the password`() async throws {
         let closed = try ReservedPort()
         var configuration = configuration("http://localhost:\(closed.number)")
@@ -142,6 +143,8 @@ import Testing
         #expect(await ask(configuration) == Self.found)
         configuration.caFile = try TestCertificates().authority
         #expect(reason(await ask(configuration)).contains("cannot be reached"))
+        configuration.caFile = certificates.folder.appending(path: "missing.pem").path
+        #expect(reason(await ask(configuration)).contains("missing.pem"))
         await server.stop()
     }
 }

@@ -1,10 +1,13 @@
 import Foundation
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
-import NIOSSL
+import IngestCore
+import Logging
+import ServiceLifecycle
 import Synchronization
 import TestSupport
+
+@testable import Operations
 
 /// A schema registry that speaks its REST interface over a socket.
 final class RegistryServer: Sendable {
@@ -40,7 +43,7 @@ final class RegistryServer: Sendable {
             let path = request.uri.path
             requests.withLock { $0.append(Request(path: path, authorization: request.headers[.authorization])) }
             let answer = answers.withLock { $0[path] } ?? .missing
-            if answer.isSilent { try await Task.sleep(for: .seconds(3_600)) }
+            if answer.isSilent { try await gracefulShutdown() }
             var response = Response(
                 status: .init(code: answer.status), body: .init(byteBuffer: ByteBuffer(string: answer.body)))
             if let location = answer.location { response.headers[.location] = location }
@@ -49,12 +52,12 @@ final class RegistryServer: Sendable {
     }
 
     let port: Int
-    private let isSecure: Bool
+    private let front: TLSFront?
     private let state: State
     private let reserved: ReservedPort?
     private let task: Task<Void, any Error>
 
-    var url: String { "\(isSecure ? "https" : "http")://localhost:\(port)" }
+    var url: String { front.map { "https://localhost:\($0.port)" } ?? "http://localhost:\(port)" }
     var requests: [Request] { state.requests.withLock { $0 } }
 
     /// Starts with answers by path; other paths have none.
@@ -66,22 +69,15 @@ final class RegistryServer: Sendable {
         let router = Router()
         router.get("**") { request, _ in try await state.answer(request) }
         let (running, started) = AsyncStream<Void>.makeStream()
-        var server = HTTPServerBuilder.http1()
-        if let certificate {
-            let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
-            let key = try NIOSSLPrivateKey(file: certificate, format: .pem)
-            server = try .tls(
-                server,
-                tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
-        }
-        let application = Application(
-            router: router, server: server,
+        let application = GracefulServer(
+            responder: router.buildResponder(), server: .http1(),
             configuration: .init(address: .hostname("127.0.0.1", port: reserved.number)),
-            onServerRunning: { _ in started.finish() })
-        (self.port, self.state, self.reserved, isSecure) = (reserved.number, state, reserved, certificate != nil)
+            logger: Logger(label: "registry") { _ in SwiftLogNoOpLogHandler() }, onBound: { _ in started.finish() })
+        (self.port, self.state, self.reserved) = (reserved.number, state, reserved)
+        front = try certificate.map { try TLSFront(server: reserved.number, certificate: $0) }
         task = Task {
             defer { started.finish() }
-            try await application.run()
+            try await application.run {}
         }
         for await _ in running {}
     }

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// Records that packages of PyPI wrote; `Tests/Registry/write` writes the file anew.
 @Suite struct RegistryVectorsTests {

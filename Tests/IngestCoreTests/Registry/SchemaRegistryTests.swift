@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// A registry that answers from memory.
 enum TestRegistry {
@@ -197,7 +198,7 @@ final class AskedPaths: Sendable {
     @Test func `a key that begins with five zero bytes stays as it is without a registry too`() throws {
         var record = TestRecord("{}")
         record.key = [0, 0, 0, 0, 0] + Array("123".utf8)
-        let contents = try RecordContents(nil, limits: LimitConfiguration())
+        let contents = RecordContents(nil, limits: LimitConfiguration())
         let key = try record.deliver { record in
             try contents.plain(record) { plain throws(DecodeError) in
                 try plain.withPlainKey { key in key.map { [UInt8]($0) } }
@@ -271,6 +272,25 @@ final class AskedPaths: Sendable {
         guard case .unavailable = RegistryAnswer(status: status, body: Array(body.utf8)) else {
             Issue.record("\(status) \(body) is taken as an answer")
             return
+        }
+    }
+
+    @Test func `bytes of Avro are no number, and are bytes and text as before`() throws {
+        let registry = TestRegistry.registry { path in
+            let name = path == "/schemas/ids/1" ? "price" : path == "/schemas/ids/2" ? "picture" : "name"
+            let text = #"""
+                {"type":"record","name":"R","fields":[{"name":"id","type":"string"},{"name":"\#(name)","type":"bytes"}]}
+                """#
+            return .schema(RegistrySchema(kind: .avro, text: text, references: []))
+        }
+        func record(_ schema: UInt8) -> TestRecord {
+            TestRecord(bytes: [0, 0, 0, 0, schema] + TestRegistry.text("w1") + [6, 0xD7, 0x6D, 0xF8])
+        }
+        for format in [EventFormat.json, .connect] {
+            let decoder = try decoder(registry, format)
+            #expect(decoder.failure(record(1))?.code == "decode.type")
+            #expect(try decoder.shown(record(2)) == ["upsert WorkOrder w1 picture=1234"])
+            #expect(try decoder.shown(record(3)) == ["upsert WorkOrder w1 name=1234\n"])
         }
     }
 }

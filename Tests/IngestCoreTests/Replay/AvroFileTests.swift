@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 /// Container files of Avro, read as JSON lines. `Tests/Avro/write` has made the files with another program.
 @Suite struct AvroFileTests {

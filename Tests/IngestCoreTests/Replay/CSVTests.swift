@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 @Suite struct CSVTests {
     private func read(
@@ -37,6 +38,40 @@ import Testing
 
     @Test func `tab is usual for TSV`() {
         #expect(read("a\tb\n1\t2\n", name: "a.tsv").records.map(\.fields) == [["1", "2"]])
+    }
+
+    @Test(arguments: [
+        "sep=;\nid;name\n1;Ada, B\n2;Ben\n", "\u{FEFF}SEP=;\r\nid;name\r\n1;Ada, B\r\n2;Ben\r\n",
+        "\"sep=;\"\r\nid;name\r\n1;Ada, B\r\n2;Ben", "sep=;\rid;name\r1;Ada, B\r2;Ben\r",
+    ])
+    func `a first line states the delimiter, and is no record`(text: String) {
+        let (records, error, columns) = read(text)
+        #expect(error == nil && columns == ["id", "name"])
+        #expect(records.map(\.fields) == [["1", "Ada, B"], ["2", "Ben"]])
+        #expect(records.map(\.line) == [3, 4])
+    }
+
+    @Test func `a line that only begins as such a statement is a header`() {
+        #expect(read("sep=;;\n1;2;3\n").columns == ["sep=", "column2", "column3"])
+        #expect(read("sep,a\n1,2\n").columns == ["sep", "a"])
+        #expect(read("sep=#\na#b\n").error?.code == "file.header")
+    }
+
+    @Test(arguments: [
+        "id,name\r1,Ada\r2,Ben", "id,name\r1,Ada\r2,Ben\r", "id,name\r\r1,\"Ada\"\r2,Ben\r",
+        "id,name\r\n1,Ada\r\n2,Ben\r\n", "id,name\n1,Ada\n2,Ben\n",
+    ])
+    func `lines end in three ways`(text: String) {
+        let (records, error, columns) = read(text)
+        #expect(error == nil && columns == ["id", "name"])
+        #expect(records.map(\.fields) == [["1", "Ada"], ["2", "Ben"]])
+    }
+
+    @Test func `a carriage return in quotes ends no line, and several ends in one header are refused`() {
+        let (records, _, columns) = read("id,\"a\rb\"\n1,\"c\rd\"\n")
+        #expect(columns == ["id", "a\rb"] && records.map(\.fields) == [["1", "c\rd"]])
+        let mixed = read("id,name\r1,Ada\n2,Ben\n").error
+        #expect(mixed?.code == "file.header" && mixed?.description.contains("the lines end in several ways") == true)
     }
 
     @Test func `the reader counts fields`() {
@@ -104,7 +139,7 @@ import Testing
     @Test func `has no columns in an empty file`() {
         let (records, error, columns) = read("")
         #expect(records.isEmpty && error == nil && columns.isEmpty)
-        #expect(read("a,,\n").columns == ["a", "", ""])
+        #expect(read("a,,\n").columns == ["a", "column2", "column3"])
     }
 
     @Test func `marks oversized rows and goes on`() {

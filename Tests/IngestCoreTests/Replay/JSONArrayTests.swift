@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 @Suite struct JSONArrayTests {
     private func read(_ text: String, bufferBytes: Int = 4096) -> (records: [SeenRecord], error: RecordFileError?) {

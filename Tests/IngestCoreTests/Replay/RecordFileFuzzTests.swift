@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 /// Seeded damage: whatever the bytes, the readers end, count without gaps, lose nothing, and do not depend on the buffer.
 @Suite struct RecordFileFuzzTests {
@@ -40,7 +41,7 @@ import Testing
             let path = folder.write("a", bytes)
             let expected = readAll(path, format: format, maximumRecordBytes: 64)
             #expect(expected.records.map(\.number) == Array(1..<(expected.records.count + 1)))
-            check(expected.records, of: bytes)
+            check(expected.records, of: bytes, format)
             for _ in 0..<3 {
                 let size = random.number(below: bytes.count + 10) + 1
                 let result = readAll(path, format: format, maximumRecordBytes: 64, bufferBytes: size)
@@ -51,7 +52,7 @@ import Testing
     }
 
     /// Records do not overlap, follow one another, hold the file's own bytes, and have the right lines.
-    private func check(_ records: [SeenRecord], of bytes: [UInt8]) {
+    private func check(_ records: [SeenRecord], of bytes: [UInt8], _ format: RecordFileFormat) {
         var end = 0
         for record in records {
             let place = record.byteOffset..<(record.byteOffset + record.totalBytes)
@@ -62,9 +63,16 @@ import Testing
             let kept = bytes[place].prefix(record.isOversize ? 64 : .max)
             #expect(record.text == String(decoding: kept, as: UTF8.self))
             #expect(record.isOversize == (record.totalBytes > 64))
-            #expect(record.line == 1 + bytes[..<place.lowerBound].count { $0 == 0x0A }, "\(bytes)")
             end = place.upperBound
         }
+        // Where damage quotes each line feed, a CSV file has the lines that carriage returns end.
+        let lineEnds: [UInt8] = format == .csv ? [0x0A, 0x0D] : [0x0A]
+        let haveRightLines = lineEnds.contains { lineEnd in
+            records.allSatisfy { record in
+                record.line == 1 + bytes[..<record.byteOffset].count { $0 == lineEnd }
+            }
+        }
+        #expect(haveRightLines, "\(bytes)")
     }
 
     @Test func `between elements is only punctuation`() {
@@ -74,7 +82,8 @@ import Testing
         for _ in 0..<400 {
             let bytes = random.mutate(sample)
             let result = readAll(folder.write("a", bytes), format: .jsonArray)
-            if result.error?.kind == .notAnArray { continue }
+            // A NUL among the first two bytes says UTF-16.
+            if [.notAnArray, .encoding].contains(result.error?.kind) { continue }
             var rest = bytes
             for record in result.records.reversed() {
                 rest.removeSubrange(record.byteOffset..<(record.byteOffset + record.totalBytes))

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 @Suite struct RecordFileReaderTests {
     @Test(arguments: [
@@ -29,9 +30,22 @@ import Testing
         let folder = TestFolder()
         let missing = readAll(folder.path + "/none.jsonl").error
         #expect(missing?.code == "file.missing" && missing?.isRetriable == false)
-        #expect(missing?.description.hasSuffix("none.jsonl: there is no such file. Check the path.") == true)
+        #expect(
+            missing?.description.hasSuffix("none.jsonl: there is no such file. Check the path [file.missing]") == true)
         let directory = readAll(folder.path).error
         #expect(directory?.kind == .unreadable && directory?.detail == "it is a directory")
+    }
+
+    @Test(
+        arguments: ["a.csv", "a.jsonl", "a.json", "a"],
+        [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32])
+    func `another encoding is refused with its name`(name: String, encoding: String.Encoding) throws {
+        let folder = TestFolder()
+        let bytes = [UInt8](try #require("id,name\n1,Ada\n".data(using: encoding)))
+        for path in [folder.write(name, bytes), folder.write(name + ".gz", gzip(bytes))] {
+            let error = readAll(path).error
+            #expect(error?.code == "file.encoding" && error?.remedy.contains("iconv") == true)
+        }
     }
 
     @Test func `reads pipes without a total`() throws {
@@ -120,7 +134,7 @@ import Testing
     ) {
         let error = RecordFileError(kind, path: "-", line: 3, recordNumber: 2, byteOffset: 9)
         #expect(error.description.hasPrefix("standard input (line 3, after record 2, byte 9 of the file): "))
-        #expect(error.description.hasSuffix(".") && error.code.hasPrefix("file.") && !error.isRetriable)
+        #expect(error.description.hasSuffix("[\(error.code)]") && error.code.hasPrefix("file.") && !error.isRetriable)
     }
 
     @Test func `faults of records say what to do`() {

@@ -3,6 +3,8 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
+@testable import RecordFiles
 
 @Suite struct ReplayEngineTests {
     private let folder = TestFolder()

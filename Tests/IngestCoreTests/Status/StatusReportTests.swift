@@ -4,6 +4,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// What `status` says of fixed answers.
 @Suite struct StatusReportTests {
@@ -59,69 +60,73 @@ import Testing
     }
 
     @Test func `the answer of a worker is a report`() throws {
-        let answer = StatusAnswer(
-            version: "1", startedAt: 0, storePlace: "a", modelName: "m",
-            figures: StoreFigures(
+        var own = StatusReport(
+            WorkerConfiguration(), model: "m", startedAt: 0,
+            StoreFigures(
                 positions: [SourcePosition(topic: "t", partition: 0, nextOffset: 5)], token: 3, deadLetters: 1),
-            notifiedToken: nil, checks: [HealthCheck("store"), HealthCheck("broker", failure: "away")],
-            faults: [], recordsPerSecond: nil, metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"))
-        let report = try StatusReport(worker: "w", status: Array(answer.json.utf8))
-        #expect(report.verdict?.state == "stopped" && report.ready == false)
+            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"),
+            checks: [HealthCheck("store"), HealthCheck("broker", failure: "away")],
+            work: StoreWork(kind: .migration, phrase: "copying", share: 0.5))
+        let report = try StatusReport(worker: "w", status: Array(own.json.utf8))
+        #expect(report.verdict?.state == .stopped && report.ready == false)
         #expect(report.verdict?.attention.map(\.check) == ["broker", "deadLettersKept"])
         #expect(report.positions.map(\.state) == ["unassigned"])
+        own.worker = "w"
+        own.verdict?.stop = nil
+        #expect(report == own)
+    }
+
+    @Test func `a state of a newer worker is worth a look`() throws {
+        let report = try StatusReport(worker: "w", status: Self.status(state: "hovering"))
+        #expect(report.verdict?.state == .degraded)
     }
 
     @Test(arguments: ["store", "broker", "outbox", "loop"])
-    func `a partition of a worker that is stopped waits, with the reason`(_ check: String) throws {
-        func positions(_ checks: [HealthCheck]) throws -> [StatusReport.Position] {
+    func `a partition of a worker that is stopped waits, with the reason`(_ check: String) {
+        func positions(_ checks: [HealthCheck]) -> [StatusReport.Position] {
             let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
             metrics.setLag(PartitionLag.Measure(records: 7, seconds: 2.26), of: TopicPartition("t", 0))
             let places = [0, 1].map { SourcePosition(topic: "t", partition: $0, nextOffset: 5) }
-            let answer = StatusAnswer(
-                version: "1", startedAt: 0, storePlace: "a", modelName: "m",
-                figures: StoreFigures(positions: places, token: 3), notifiedToken: nil, checks: checks, faults: [],
-                recordsPerSecond: nil, metrics: metrics)
-            return try StatusReport(worker: "w", status: Array(answer.json.utf8)).positions
+            return StatusReport(
+                WorkerConfiguration(), model: "m", startedAt: 0, StoreFigures(positions: places, token: 3),
+                metrics: metrics, checks: checks
+            ).positions
         }
-        #expect(try positions([HealthCheck(check)]).map(\.state) == ["reading", "unassigned"])
-        #expect(try positions([HealthCheck(check)]).map(\.lagSeconds) == [2.3, nil])
-        let stopped = try positions([HealthCheck(check, failure: "the disk is full")])
+        #expect(positions([HealthCheck(check)]).map(\.state) == ["reading", "unassigned"])
+        #expect(positions([HealthCheck(check)]).map(\.lagSeconds) == [2.3, nil])
+        let stopped = positions([HealthCheck(check, failure: "the disk is full")])
         #expect(stopped.map(\.state) == ["waiting", "unassigned"])
         #expect(stopped[0].reason?.isEmpty == false && stopped[1].reason == nil)
         // Records go on where notifications alone fail.
-        #expect(try positions([HealthCheck("publisher", failure: "away")])[0].state == "reading")
+        #expect(positions([HealthCheck("publisher", failure: "away")])[0].state == "reading")
     }
 
-    @Test func `a partition that waits for a schema waits alone`() throws {
+    @Test func `a partition that waits for a schema waits alone`() {
         let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
         for partition: Int32 in [0, 1] { metrics.setLag(nil, of: TopicPartition("t", partition)) }
         let health = HealthMonitor()
         health.report(.decodingFailed(TopicPartition("t", 1), reason: "no schema"))
-        let answer = StatusAnswer(
-            version: "1", startedAt: 0, storePlace: "a", modelName: "m",
-            figures: StoreFigures(
+        let report = StatusReport(
+            WorkerConfiguration(), model: "m", startedAt: 0,
+            StoreFigures(
                 positions: [0, 1].map { SourcePosition(topic: "t", partition: $0, nextOffset: 5) }, token: 3),
-            notifiedToken: nil, checks: health.readiness().filter { $0.name == "decoding" },
-            faults: health.partitionFaults(), recordsPerSecond: nil, metrics: metrics)
-        let report = try StatusReport(worker: "w", status: Array(answer.json.utf8))
-        #expect(report.verdict?.state == "degraded")
+            metrics: metrics, checks: health.readiness().filter { $0.name == "decoding" },
+            faults: health.partitionFaults())
+        #expect(report.verdict?.state == .degraded)
         #expect(report.positions.map(\.state) == ["reading", "waiting"])
         #expect(report.positions.map(\.reason) == [nil, "no schema"])
     }
 
-    @Test func `the codes of dead letters add up to their number, or are left out`() throws {
+    @Test func `the codes of dead letters add up to their number, or are left out`() {
         let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
         metrics.deadLettersKept.replace([("decode.type", 32)])
-        func report(_ figures: StoreFigures) throws -> StatusReport {
-            let answer = StatusAnswer(
-                version: "1", startedAt: 0, storePlace: "a", modelName: "m", figures: figures, notifiedToken: nil,
-                checks: [], faults: [], recordsPerSecond: nil, metrics: metrics)
-            return try StatusReport(worker: "w", status: Array(answer.json.utf8))
+        func report(_ figures: StoreFigures) -> StatusReport {
+            StatusReport(WorkerConfiguration(), model: "m", startedAt: 0, figures, metrics: metrics, checks: [])
         }
-        #expect(try report(StoreFigures(deadLetters: 7)).text.contains("dead letters   7\n"))
-        #expect(try report(StoreFigures(deadLetters: 32)).text.contains("dead letters   32: 32 decode.type\n"))
+        #expect(report(StoreFigures(deadLetters: 7)).text.contains("dead letters   7\n"))
+        #expect(report(StoreFigures(deadLetters: 32)).text.contains("dead letters   32: 32 decode.type\n"))
         let own = StoreFigures(deadLetters: 7, deadLettersByCode: [("decode.type", 4), ("json.truncated", 3)])
-        #expect(try report(own).text.contains("dead letters   7: 4 decode.type, 3 json.truncated\n"))
+        #expect(report(own).text.contains("dead letters   7: 4 decode.type, 3 json.truncated\n"))
     }
 
     @Test func `a store is named from the root, so that two of one relative path are not the same`() {

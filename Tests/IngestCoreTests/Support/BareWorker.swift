@@ -6,16 +6,21 @@ import ObjectGraph
 
 extension ConsumerWorker {
     /// Makes a worker with a store in memory and no broker, whose parts are called by hand.
+    ///
+    /// - Parameter other: a worker whose writer this one has, too.
     static func bare(
         _ configuration: WorkerConfiguration = WorkerConfiguration(), health: HealthMonitor = HealthMonitor(),
         logger: Logger = .silent, directory: TopicDirectory? = nil, notifications: Outbox? = nil,
-        options: WriterContext.Options = WriterContext.Options()
+        options: WriterContext.Options = WriterContext.Options(), sharing other: ConsumerWorker? = nil,
+        clock: WorkerClock = .system
     ) throws -> ConsumerWorker {
         try ConsumerWorker(
             configuration: configuration,
-            writer: WriterContext(store: Store.inMemory(model: WorkerHarness.model), options: options),
-            consumer: KafkaConfiguration([:]), metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"),
-            health: health, logger: logger, notifications: notifications, directory: directory)
+            writer: other?.pipeline.writer
+                ?? WriterContext(store: Store.inMemory(model: WorkerHarness.model), options: options),
+            sources: KafkaConfiguration([:]), metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"),
+            health: health, logger: logger, notifications: notifications, directory: directory,
+            clock: clock)
     }
 }
 

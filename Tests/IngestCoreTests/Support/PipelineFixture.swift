@@ -2,6 +2,7 @@ import Logging
 import ObjectGraph
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// A pipeline over a store in memory, with a clock that stands still until it is moved.
 final class PipelineFixture {
@@ -29,12 +30,13 @@ final class PipelineFixture {
         let clock = Clock()
         pipeline = IngestPipeline(
             writer: writer, configuration: configuration, metrics: metrics, logger: .silent,
-            now: { clock.owner?.now ?? 0 }, tracing: tracing)
+            clock: WorkerClock(
+                seconds: { clock.owner?.now ?? 0 }, microseconds: WriterContext.systemTime), tracing: tracing)
         clock.owner = self
         pipeline.onCommit = { [unowned self] in commits.append($0) }
     }
 
-    private final class Clock {
+    private final class Clock: @unchecked Sendable {
         weak var owner: PipelineFixture?
     }
 

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import IngestCore
+@testable import RecordFiles
 
 /// A folder for one test's files, removed with the last reference to it.
 final class TestFolder {

@@ -2,6 +2,7 @@ import KafkaClient
 import ObjectGraph
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 /// A record that owns its bytes.
 struct TestRecord {

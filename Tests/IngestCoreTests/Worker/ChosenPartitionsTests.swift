@@ -8,7 +8,7 @@ import Testing
 
 /// Workers that read the partitions of `kafka.partitions`, against a broker inside the process.
 extension WorkerRuntimeTests {
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct ChosenPartitionsTests {
+    @Suite(.serialized, .timeLimit(.minutes(60))) struct ChosenPartitionsTests {
         private func fill(_ harness: WorkerHarness, partitions: Int, count: Int = 20, round: Int = 0) throws {
             for partition in 0..<partitions {
                 try harness.send(
@@ -67,7 +67,7 @@ extension WorkerRuntimeTests {
             try producer.enqueue(
                 ProducerRecord(
                     topic: "later", partition: 2, key: nil, value: [UInt8](WorkerHarness.message("x").utf8)))
-            try producer.flush(timeoutMilliseconds: 10_000)
+            try producer.flush(timeoutMilliseconds: patientMilliseconds)
             try await harness.wait(for: "readiness") { harness.isReady() }
             try await harness.wait(for: "the later record") {
                 try harness.runtime?.store.read { try $0.positions() }.contains {

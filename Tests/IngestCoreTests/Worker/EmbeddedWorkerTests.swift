@@ -2,23 +2,33 @@ import Foundation
 import InMemoryTracing
 import IngestCore
 import Logging
+import MetricsTestKit
 import ObjectGraph
+import Operations
 import Testing
 
+@testable import RecordFiles
+
 /// A program runs a worker with the public interface alone.
-@Suite(.timeLimit(.minutes(2))) struct EmbeddedWorkerTests {
-    @Test func `a program's worker has spans, and ends cleanly where its task is cancelled`() async throws {
+@Suite(.timeLimit(.minutes(60))) struct EmbeddedWorkerTests {
+    @Test func `a program's worker has spans and metrics, and ends cleanly where its task is cancelled`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.model = WorkerHarness.root.appending(path: "config/models/chat.yaml").path
         try harness.send((0..<5).map { WorkerHarness.message("m\($0)") })
-        let tracer = InMemoryTracer()
+        let (tracer, metrics) = (InMemoryTracer(), TestMetrics())
+        harness.configuration.http.enabled = false
         let configuration = harness.configuration
-        let task = Task { try await importEvents(configuration, tracer: tracer) }
+        let task = Task { try await importEvents(configuration, tracer: tracer, metrics: metrics) }
         try await harness.wait(for: "a chunk's span and one of notifications") {
             Set(tracer.finishedSpans.map(\.operationName)).isSuperset(of: ["ingest chunk", "ingest notifications"])
         }
+        try await harness.wait(for: "a gauge of the checks") {
+            let checks = metrics.meters.filter { $0.label == "ingest_check_failed" }
+            return !checks.isEmpty && checks.allSatisfy { $0.lastValue != nil }
+        }
         task.cancel()
         try await task.value
+        #expect(try metrics.expectCounter("ingest_records_total").totalValue == 5)
         #expect(tracer.activeSpans.isEmpty)
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 5)
         // The lease is free.

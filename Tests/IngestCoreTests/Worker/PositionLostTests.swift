@@ -6,10 +6,11 @@ import Testing
 @testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
+@testable import RecordDecoding
 @testable import SQLiteStorage
 
 /// What a worker keeps of a decision about a lost position, and how it tells of partitions that it cannot read.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PositionLostTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct PositionLostTests {
     @Test func `latest is saved where it is decided and asked for only once`() async throws {
         let harness = try WorkerHarness()
         try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })

@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 @Suite struct RebuildCoverageTests {
     private let zero = TopicPartition("t", 0)

@@ -7,6 +7,8 @@ import Testing
 @testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
+@testable import Operations
+@testable import RecordDecoding
 @testable import SQLiteStorage
 
 /// What is in flight when the group takes partitions: saved or dropped before they are given up.
@@ -58,6 +60,17 @@ import Testing
                 == [zero: PartitionProgress.beginning, one: PartitionProgress.beginning])
     }
 
+    @Test func `a partition that comes back while the worker rests drops no record for good`() throws {
+        worker.recover(from: StoreError(resultCode: 5, action: "write the store"))
+        _ = try worker.rebalance(.lost([zero, one]), consumer)
+        _ = try worker.rebalance(.assigned([zero, one]), consumer)
+        // A record that comes now is dropped, so reading has to go back.
+        #expect([zero, one].allSatisfy { worker.partitions[$0]?.condition == .paused(.store) })
+        worker.failures.rest = nil
+        try worker.discardIfRefused()
+        #expect(worker.partitions.due(.compareLastRecord) == [zero, one])
+    }
+
     @Test func `a further partition is read after the open chunk is saved`() throws {
         let two = TopicPartition("t", 2)
         _ = try worker.rebalance(.assigned([two]), consumer)
@@ -83,20 +96,20 @@ import Testing
         throws
     {
         let two = TopicPartition("t", 2)
-        let readPositions = worker.readPositions
-        worker.readPositions = { throw StoreError(resultCode: 5, action: "read the store") }
+        let readPositions = worker.reading.readPositions
+        worker.reading.readPositions = { throw StoreError(resultCode: 5, action: "read the store") }
         let starts = try worker.rebalance(.assigned([two]), consumer)
         #expect(starts == [two: PartitionProgress.beginning])
         #expect([zero, one, two].allSatisfy { worker.partitions[$0]?.condition == .paused(.store) })
         try worker.discardIfRefused()
         #expect(throws: StoreError.self) { try worker.carryOutDue(consumer) }
         #expect(worker.partitions.due(.compareLastRecord) == [zero, one, two])
-        worker.readPositions = readPositions
+        worker.reading.readPositions = readPositions
         try consumer.assign(adding: [zero: 0, one: 0, two: 0])
         try worker.carryOutDue(consumer)
         #expect(worker.partitions.uncompared.isEmpty && worker.partitions[zero]?.progress.next == 1)
         // What nothing can help ends the worker.
-        worker.readPositions = { throw StoreError(resultCode: 11, action: "read the store") }
+        worker.reading.readPositions = { throw StoreError(resultCode: 11, action: "read the store") }
         #expect(throws: StoreError.self) { try worker.rebalance(.assigned([two]), consumer) }
     }
 
@@ -104,7 +117,7 @@ import Testing
         let lock = try HeldLock(worker.store.path)
         defer { lock.release() }
         try worker.store.sqlite().onWriter { handle in
-            try WriterConnection(handle, model: WorkerHarness.model).runOnce("PRAGMA busy_timeout = 10")
+            try SQLiteWriterSession(handle, model: WorkerHarness.model).runOnce("PRAGMA busy_timeout = 10")
         }
         try wait(for: "the stranger's lock") {
             do {
@@ -124,7 +137,7 @@ import Testing
 
 extension WorkerRuntimeTests {
     /// The same with a real group, whose protocol calls inside the poll.
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct GroupTests {
+    @Suite(.serialized, .timeLimit(.minutes(60))) struct GroupTests {
         private func member(_ harness: WorkerHarness) throws -> Consumer {
             try Consumer(
                 configuration: [
@@ -151,7 +164,7 @@ extension WorkerRuntimeTests {
             try send(1, round: 1, harness, partitions: 1)
             try await harness.waitForPosition(1)
             try send(50, round: 0, harness)
-            let consumer = try #require(harness.runtime?.worker.consumerBox.withLock { $0 })
+            let consumer = try #require(harness.runtime?.worker.requests.source as? Consumer)
             let places = (Int32(0)..<4).map { TopicPartition(harness.topic, $0) }
             try await harness.wait(for: "the records") {
                 try consumer.position(places) == [places[0]: 51, places[1]: 50, places[2]: 50, places[3]: 50]
@@ -168,6 +181,27 @@ extension WorkerRuntimeTests {
             try other.close()
             try await harness.stop()
             #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 201)
+        }
+
+        @Test func `a partition that the store has read and another member gets degrades the verdict`() async throws {
+            let harness = try WorkerHarness(partitions: 4)
+            try harness.start()
+            try await harness.wait(for: "readiness") { harness.isReady() }
+            try send(10, round: 0, harness)
+            for partition in Int32(0)..<4 { try await harness.waitForPosition(10, partition: partition) }
+            #expect(harness.isReady())
+            let other = try member(harness)
+            func reason() -> String? { harness.runtime?.health.readiness().first { $0.name == "members" }?.reason }
+            try await harness.wait(for: "the loss") {
+                _ = try other.poll(maxRecords: 1, timeoutMilliseconds: 50)
+                return reason() != nil
+            }
+            #expect(reason()?.contains("the store has records of \(harness.topic)/") == true)
+            let verdict = WorkerVerdict(harness.runtime?.health.readiness() ?? [], WorkerVerdict.Figures())
+            #expect(verdict.state == .degraded && verdict.attention.first?.remedy.contains("kafka.partitions") == true)
+            try other.close()
+            try await harness.wait(for: "the partitions") { reason() == nil && harness.isReady() }
+            try await harness.stop()
         }
 
         /// A commit that takes longer than `max.poll.interval.ms`: the client leaves the group by itself.
@@ -198,7 +232,10 @@ extension WorkerRuntimeTests {
             // It joins again, and has what is its own; the rest when the other one leaves.
             try await harness.wait(for: "the way back") {
                 _ = try other.poll(maxRecords: 1, timeoutMilliseconds: 50)
-                return try other.assignment.count == 2 && harness.isReady()
+                // The check of members says that the other one has partitions of this store.
+                let checks = harness.runtime?.health.readiness() ?? []
+                let isBack = !checks.isEmpty && checks.allSatisfy { $0.isOK || $0.name == "members" }
+                return try other.assignment.count == 2 && isBack
             }
             try other.close()
             try send(50, round: 2, harness)
@@ -231,8 +268,8 @@ extension WorkerRuntimeTests {
             try send(10, round: 1, harness, partitions: 2)
             let refusals = Mutex(4)
             try harness.start { worker in
-                let readPositions = worker.readPositions
-                worker.readPositions = {
+                let readPositions = worker.reading.readPositions
+                worker.reading.readPositions = {
                     let isRefused = refusals.withLock { count in
                         count -= 1
                         return count >= 0

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// What a service manager hears, and when.
 @Suite struct ServiceNoticesTests {

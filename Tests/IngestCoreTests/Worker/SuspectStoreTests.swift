@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 /// A worker whose store has to be verified before it is written: who asks meanwhile gets an answer.
-@Suite(.timeLimit(.minutes(1))) struct SuspectStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct SuspectStoreTests {
     /// A store of the harness, whose disk failed.
     private func makeSuspectStore(_ harness: WorkerHarness) throws {
         let store = try Store.open(path: harness.storePath, model: WorkerHarness.model)
@@ -48,7 +49,7 @@ import Testing
         #expect(ready.status == 503 && ready.body.contains("[-]startup failed: verifying the store"), "\(ready.body)")
         let status = try #require(await RawAnswer.get("/status", port: port))
         let report = try StatusReport(worker: "w", status: Array(status.body.utf8))
-        #expect(report.verdict?.state == "starting" && report.work?.kind == "verification")
+        #expect(report.verdict?.state == .starting && report.work?.kind == .verification)
         #expect(report.sentence.hasPrefix("Starting: verifying the store"))
         // A page that is open keeps its connection.
         let open = try #require(RawConnection(port: port))

@@ -8,7 +8,7 @@ import Testing
 
 /// A topic read into a second store, against a broker inside the process.
 extension WorkerRuntimeTests {
-    @Suite(.serialized, .timeLimit(.minutes(5))) struct TopicReplayTests {
+    @Suite(.serialized, .timeLimit(.minutes(60))) struct TopicReplayTests {
         private let harness: WorkerHarness
 
         init() throws {

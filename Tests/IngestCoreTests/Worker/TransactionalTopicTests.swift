@@ -8,18 +8,18 @@ import Testing
 
 /// A topic of a transactional producer: each transaction ends with a marker, which is no record.
 extension WorkerRuntimeTests {
-    @Suite(.timeLimit(.minutes(3))) struct TransactionalTopicTests {
+    @Suite(.timeLimit(.minutes(60))) struct TransactionalTopicTests {
         @Test func `the marker behind the last record is no lag, and is part of the position`() async throws {
             let broker = try BrokerProcess(.noida)
             let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
             try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
             let producer = try Producer(
                 configuration: ["bootstrap.servers": broker.bootstrapServers, "transactional.id": "a"])
-            try producer.initTransactions(timeoutMilliseconds: 30_000)
+            try producer.initTransactions(timeoutMilliseconds: patientMilliseconds)
             func send(_ id: String) throws {
                 try producer.beginTransaction()
                 try producer.enqueue(ProducerRecord(topic: "events", value: Array(WorkerHarness.message(id).utf8)))
-                try producer.commitTransaction(timeoutMilliseconds: 30_000)
+                try producer.commitTransaction(timeoutMilliseconds: patientMilliseconds)
             }
             let harness = try WorkerHarness()
             harness.configuration.notifications.topic = nil

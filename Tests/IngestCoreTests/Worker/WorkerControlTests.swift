@@ -6,10 +6,12 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import Operations
+@testable import RecordDecoding
 @testable import SQLiteStorage
 
 /// A worker that reads while people ask it to write: no downtime, each effect once.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerControlTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct WorkerControlTests {
     private let harness: WorkerHarness
 
     init() throws { harness = try WorkerHarness() }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import RecordDecoding
 
 /// What the worker does between records.
 @Suite struct WorkerDutiesTests {
@@ -34,7 +35,7 @@ import Testing
         let worker = try ConsumerWorker.bare()
         _ = try worker.rebalance(.assigned([zero, one]), consumer)
         var claimed: [StorePartition] = []
-        worker.claimPartitions = { claimed += $0 }
+        worker.reading.claimPartitions = { claimed += $0 }
         _ = try worker.rebalance(.lost([zero]), consumer)
         #expect(claimed == [StorePartition(topic: "t", partition: 1)])
     }
@@ -47,7 +48,7 @@ import Testing
         var options = WriterContext.Options()
         options.now = { clock.seconds.load(ordering: .relaxed) * 1_000_000 }
         let worker = try ConsumerWorker.bare(health: health, options: options)
-        _ = worker.backoff.failed()
+        _ = worker.failures.backoff.failed()
         health.report(.storeFailed(reason: "a reason"))
         try worker.maintain(consumer)
         #expect(failure("store") == "a reason")
@@ -65,11 +66,11 @@ import Testing
         worker.tell(worker.partitions.handle(.missing(ReadFault(reason: "gone", remedy: "")), zero))
         worker.retryDecoding()
         #expect(failure("decoding") != nil, "its pause has not ended")
-        for partition in worker.decodeWait.due(at: .infinity) {
+        for partition in worker.failures.decodeWait.due(at: .infinity) {
             worker.tell(worker.partitions.handle(.pauseEnded(.decoding), partition))
         }
         worker.retryDecoding()
-        #expect(failure("decoding") == nil && worker.decodeWait.isOver)
+        #expect(failure("decoding") == nil && worker.failures.decodeWait.isOver)
     }
 
     @Test func `the broker is told a position again that it may not have taken`() throws {

@@ -5,6 +5,7 @@ import ObjectGraph
 import TestSupport
 
 @testable import IngestCore
+@testable import Operations
 
 /// Runs a whole worker inside the test process, against an embedded broker.
 final class WorkerHarness {
@@ -58,7 +59,7 @@ final class WorkerHarness {
             try producer.enqueue(
                 ProducerRecord(topic: topic, partition: partition, key: key.map { [UInt8]($0.utf8) }, value: value))
         }
-        try producer.flush(timeoutMilliseconds: 30_000)
+        try producer.flush(timeoutMilliseconds: patientMilliseconds)
     }
 
     func send(_ values: [String], partition: Int32? = 0) throws {
@@ -93,10 +94,10 @@ final class WorkerHarness {
     }
 
     /// Waits without blocking the threads that run tests.
-    func wait(for what: String, limitSeconds: Double = 60, until condition: () throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(limitSeconds)
+    func wait(for what: String, until condition: () throws -> Bool) async throws {
+        var stillness = Stillness()
         while try !condition() {
-            if ContinuousClock.now > deadline {
+            if stillness.isTooLong() {
                 let failing =
                     runtime?.health.readiness().filter { !$0.isOK }.map { "\($0.name): \($0.reason ?? "")" } ?? []
                 let positions = try runtime?.store.read { try $0.positions() } ?? []

@@ -4,6 +4,7 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import Operations
 
 extension WorkerRuntimeTests {
     @Test func `a broker that does not answer is an error`() async throws {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import Operations
 
 /// Failures of store and broker.
 extension WorkerRuntimeTests {
@@ -113,7 +114,7 @@ extension WorkerRuntimeTests {
         try harness.start()
         try await harness.wait(for: "readiness") { harness.isReady() }
         try harness.broker.setDown()
-        try await harness.wait(for: "the loss of readiness", limitSeconds: 15) { !harness.isReady() }
+        try await harness.wait(for: "the loss of readiness") { !harness.isReady() }
         #expect(harness.runtime?.health.liveness().allSatisfy { $0.isOK } == true)
         try harness.broker.setUp()
         try await harness.wait(for: "readiness again") { harness.isReady() }

@@ -5,6 +5,8 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import Operations
+@testable import RecordDecoding
 
 extension WorkerRuntimeTests {
     /// The client is told behind the worker's back to fetch no more, as if it had forgotten to.
@@ -14,7 +16,7 @@ extension WorkerRuntimeTests {
         try harness.start()
         try await harness.waitForPosition(3)
         let worker = try #require(harness.runtime).worker
-        let consumer = try #require(worker.consumerBox.withLock { $0 })
+        let consumer = try #require(worker.requests.source as? Consumer)
         let place = TopicPartition(harness.topic, 0)
         try consumer.pause([place])
         try consumer.live().client.callbacks.rebalance.withLock { $0.paused = [] }
@@ -103,12 +105,12 @@ extension WorkerRuntimeTests {
         #expect(verdict == .apply)
         worker.report(consumer)
         #expect(lag.value == 8)
-        _ = worker.backoff.failed()
+        _ = worker.failures.backoff.failed()
         worker.report(consumer)
         #expect(lag.value == 9 && seconds.value.isNaN)
         // The store takes the first record, and refuses those behind it.
         worker.committed([PartitionFixture.position(4, last: 3)])
-        _ = worker.backoff.failed()
+        _ = worker.failures.backoff.failed()
         worker.report(consumer)
         #expect(lag.value == 8 && seconds.value > 1_000_000, "the record is from 1970")
     }

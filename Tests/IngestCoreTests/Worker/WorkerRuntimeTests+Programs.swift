@@ -3,6 +3,7 @@ import ObjectGraph
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 extension WorkerRuntimeTests {
     /// A program whose process ends at the record `{"crash": true}`.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import RecordDecoding
 
 extension WorkerRuntimeTests {
     private static let schema = #"""

@@ -1,9 +1,11 @@
 import Foundation
 import ObjectGraph
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import Operations
 
 extension WorkerRuntimeTests {
     /// Starts a worker with an HTTP server on a free port, and returns the port.
@@ -32,8 +34,8 @@ extension WorkerRuntimeTests {
                 try? store.read { _ in
                     held.add(1, ordering: .relaxed)
                     // Not for good: where reports hold up the tasks, this test's own too.
-                    let end = ContinuousClock.now + .seconds(20)
-                    while !isReleased.load(ordering: .relaxed), ContinuousClock.now < end { usleep(10_000) }
+                    var stillness = Stillness()
+                    while !isReleased.load(ordering: .relaxed), !stillness.isTooLong() { usleep(10_000) }
                     isReleased.store(true, ordering: .relaxed)
                 }
             }.start()

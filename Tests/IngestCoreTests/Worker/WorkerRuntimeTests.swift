@@ -5,9 +5,10 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import RecordDecoding
 
 /// The worker against a broker inside the process: bad input, positions, rebalances.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerRuntimeTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct WorkerRuntimeTests {
     // MARK: Bad input
 
     /// A record that cannot be applied, and the code of its dead letter.

@@ -28,6 +28,15 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
+    @Test func `a computed value with a rule is set beside a constant`() throws {
+        let graph = try chats()
+        let result = try graph.writer.execute(
+            BatchUpdateRequest("Message", set: ["body": .value("b"), "seq": .expression("seq + 1")]))
+        #expect(result.count == 9)
+        let numbers = try graph.column("SELECT seq FROM Message WHERE body = 'b' ORDER BY seq")
+        #expect(numbers == (2...10).map { .integer($0) })
+    }
+
     @Test func `objects that hold the values already are left alone and nothing leaves no trace`() throws {
         let graph = try chats()
         let some = BatchUpdateRequest("Message", set: ["seq": .value(4)])

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -17,19 +18,9 @@ import Testing
 
     private func run(_ name: String, _ model: ObjectModel, seed: UInt64) {
         var generator = BatchGenerator(model, seed: seed)
-        var steps = generator.steps(Int.random(in: 5...30, using: &generator.events.random))
-        guard var problem = BatchRun.problem(model, steps, seed: seed) else { return }
-        // Leave out what the failure does not need.
-        var index = 0
-        while index < steps.count {
-            var fewer = steps
-            fewer.remove(at: index)
-            if let smaller = BatchRun.problem(model, fewer, seed: seed) {
-                (steps, problem) = (fewer, smaller)
-            } else {
-                index += 1
-            }
-        }
+        let steps = generator.steps(Int.random(in: 5...30, using: &generator.events.random))
+        let smallest = Shrinking.smallest(steps, simpler: \.simpler) { BatchRun.problem(model, $0, seed: seed) }
+        guard let (steps, problem) = smallest else { return }
         let list = steps.map { "  " + $0.text(model) }.joined(separator: "\n")
         Issue.record("model:\n\(name), seed \(seed): \(problem)\nsteps:\n\(list)")
     }
@@ -41,6 +32,17 @@ private enum BatchStep {
     case update(Entity, BatchCondition, [BatchAssignment])
     case delete(Entity, BatchCondition)
     case insert(Entity, [ObjectOperation], matching: Attribute?)
+
+    var simpler: [BatchStep] {
+        switch self {
+        case .event(let event): return event.simpler.map { .event($0) }
+        case .update(let entity, let condition, let assignments) where assignments.count > 1:
+            return assignments.map { .update(entity, condition, [$0]) }
+        case .insert(let entity, let rows, let matching) where rows.count > 1:
+            return rows.map { .insert(entity, [$0], matching: matching) }
+        case .update, .delete, .insert: return []
+        }
+    }
 
     func text(_ model: ObjectModel) -> String {
         switch self {

@@ -39,6 +39,25 @@ import Testing
         #expect(try graph.rows("SELECT count, weight, price, gross, marksSize FROM Box") == [[0, 0.0, "0", "0", 0]])
     }
 
+    @Test(arguments: TestStorage.allCases)
+    func `a product that is a negative nought is nought`(_ storage: TestStorage) throws {
+        let model = try ObjectModel.parse(
+            """
+            entities:
+              Item:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  weight: { type: double, optional: true }
+                  factor: { type: float, optional: true }
+                  product: { type: double, derived: weight * factor }
+            """)
+        let graph = try Graph(storage.store(model))
+        try graph.apply(graph.upsert("Item", "i", ["weight": -2.0, "factor": 0.0]))
+        #expect(try SharedStore.lines(graph.store).contains("  product=0.0"))
+        #expect(AttributeType.float.value(fromDouble: -1e-60).map { "\($0)" } == "\(Value.double(0))")
+    }
+
     @Test func `division by nought is null`() throws {
         let graph = try Graph(
             yaml: """

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Testing
 
@@ -154,7 +155,7 @@ import Testing
             Issue.record("it was applied")
             return
         }
-        #expect(failure.code == "validation.9001" && failure.description.contains("(9001)"))
+        #expect(failure.code == "validation.9001" && failure.description.contains("(9001, validation.rule)"))
         #expect(failure.details.first?.identity == "m" && failure.details.first?.objectID == nil)
         let context = try EditingContext(graph.writer)
         let message = try context.insert("Message", identity: "n")
@@ -177,5 +178,25 @@ import Testing
         var options = WriterContext.Options()
         options.validators["Massage"] = EntityValidator()
         #expect(throws: StoreError.self) { try Graph(ObjectModel.parse(Self.yaml), options: options) }
+    }
+
+    @Test func `a validator reads values as Swift types`() throws {
+        var options = WriterContext.Options()
+        options.validators["Message"] = EntityValidator(
+            validateForInsert: { object in
+                if object.value("at", as: Date.self) == nil { object.fail("at", "is missing") }
+            },
+            validateForUpdate: { object in
+                let (old, new) = (object.oldValue("at", as: Date.self), object.value("at", as: Date.self))
+                if let old, let new, new < old { object.fail("at", "may not go back") }
+                // Neither a text nor a property.
+                if object.value("at", as: String.self) != nil { object.fail("at", "is a text") }
+                if object.value("chat", as: Int.self) != nil { object.fail("chat", "is a number") }
+            })
+        let graph = try Graph(ObjectModel.parse(Self.yaml), options: options)
+        let outcomes = try graph.apply(
+            graph.upsert("Message", "m", ["at": 2]), graph.upsert("Message", "n", [:]),
+            graph.upsert("Message", "m", ["at": 3]), graph.upsert("Message", "m", ["at": 1]))
+        #expect(outcomes == ["applied", "validation.1550", "applied", "validation.1550"])
     }
 }

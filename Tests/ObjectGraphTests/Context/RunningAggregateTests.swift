@@ -171,7 +171,7 @@ import Testing
 
     @Test func `the latest owners are remembered, of at most two generations`() {
         let memory = AggregateMemory(limit: 3)
-        func key(_ pk: Int64) -> Saver.AggregateKey { Saver.AggregateKey(entity: 0, pk: pk, slot: 1) }
+        func key(_ pk: Int64) -> AggregateKey { AggregateKey(entity: 0, pk: pk, slot: 1) }
         for pk in 0..<10 {
             memory[key(Int64(pk))] = .sum(RunningSum(for: .double))
             #expect(memory.count <= 6)

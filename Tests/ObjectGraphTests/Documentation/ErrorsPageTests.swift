@@ -14,7 +14,7 @@ import Testing
         #expect(rows.count == codes.count)
     }
 
-    @Test(arguments: ["Editing/EditingError", "Batch/BatchRequest"])
+    @Test(arguments: ["Conflicts/EditingError", "Batch/BatchUpdateRequest"])
     func `the page lists each code of a program's errors`(_ file: String) throws {
         let source = try PackageFiles.text("Sources/GraphCore/\(file).swift")
         let codes = source.matches(of: /case \w+ = "((?:editing|batch)\.[a-z_]+)"/).map { String($0.1) }

@@ -1,8 +1,8 @@
 import Foundation
-import ObjectGraph
 import Testing
 
 @testable import GraphCore
+@testable import ObjectGraph
 
 /// The short programs of the pages: they compile and run here, and `Tests/Documentation/run` compares them line by line.
 @Suite struct PageProgramsTests {

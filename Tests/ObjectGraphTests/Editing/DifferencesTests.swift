@@ -1,7 +1,7 @@
-import ObjectGraph
 import Testing
 
 @testable import GraphCore
+@testable import ObjectGraph
 
 /// The differences from Core Data that docs/explanation/semantics.md states and no other suite looks at.
 @Suite struct DifferencesTests {
@@ -124,5 +124,56 @@ import Testing
         #expect(second?.place(of: 1)?.section == 1)
         #expect(second?.difference?.moves == [])
         #expect(second?.difference?.updates == [.init(from: 1, to: 1)])
+    }
+
+    @Test func `an operator of a key path stands before the attribute or behind it`() throws {
+        let context = try fixture.context()
+        #expect(try context.count(FetchRequest("Chat", where: "messages.@sum.seq = 21")) == 1)
+        #expect(try context.count(FetchRequest("Chat", where: "messages.seq.@sum = 21")) == 1)
+    }
+
+    @Test func `results without a section's key path have no sections`() async throws {
+        var results = try fixture.store.results(of: FetchRequest("Message")).makeAsyncIterator()
+        let first = try await results.next()
+        #expect(first?.objects.count == 3)
+        #expect(first?.sections == [])
+        #expect(first?.place(of: 0) == nil)
+    }
+
+    @Test func `a model without entities is refused`() throws {
+        let error = #expect(throws: ModelError.self) { try ObjectModel.parse("model: empty") }
+        #expect(error?.description.contains("no entities") == true)
+    }
+
+    @Test func `a failure has a code for each limit, and neither predicate nor value`() throws {
+        let context = try fixture.context()
+        try context.require("Message", "m1").set("body", "?")
+        let error = #expect(throws: EditingError.self) { try context.save() }
+        let failure = try #require(error?.failures.first)
+        #expect(failure.code == 1670)
+        #expect(!failure.description.contains("?"))
+    }
+
+    @Test func `a row without a list of properties holds attributes and to-one relationships`() throws {
+        var request = FetchRequest("Message", where: "id = 'm1'")
+        request.isDistinct = true
+        let rows = try fixture.store.read { [request] in try $0.rows(request) }
+        let row = try #require(rows.first)
+        #expect(row["body"] == "hello")
+        #expect(row["sender"] == "ann")
+    }
+
+    @Test func `a transformable attribute takes JSON and no archive`() throws {
+        let model = try ObjectModel.parse(
+            """
+            entities:
+              Box:
+                identity: id
+                attributes: { id: { type: string }, content: { type: transformable, optional: true } }
+            """)
+        let context = try EditingContext(WriterContext(store: try Store.inMemory(model: model)))
+        let box = try context.insert("Box", identity: "b")
+        let error = #expect(throws: EditingError.self) { try box.set("content", [UInt8]("bplist00".utf8)) }
+        #expect(error?.code == .type)
     }
 }

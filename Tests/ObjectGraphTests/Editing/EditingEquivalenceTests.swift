@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -35,24 +36,34 @@ import Testing
 
     private func run(_ name: String, _ model: ObjectModel, seed: UInt64) throws {
         var generator = EventGenerator(model, seed: seed)
+        let smallest = Shrinking.smallest(generator.events(30), simpler: \.simpler) { events in
+            do { return try problem(model, events, seed: seed) } catch { return "\(error)" }
+        }
+        guard let (events, problem) = smallest else { return }
+        let list = events.map { "  " + model.text($0) }.joined(separator: "\n")
+        Issue.record("model \(name), seed \(seed): \(problem)\nevents:\n\(list)")
+    }
+
+    /// Carries events out in one store and as saves in another, and returns how they differ, or nil.
+    private func problem(_ model: ObjectModel, _ given: [ChangeSet], seed: UInt64) throws -> String? {
         let clock = Clock(1_000)
         let events = try Graph(model, clock: clock, enforcesKeys: KeyEnforcement.isOn(seed))
         let edits = try Graph(model, clock: clock, enforcesKeys: KeyEnforcement.isOn(seed))
         let context = try EditingContext(edits.writer)
-        for event in generator.events(30) {
+        for event in given {
             // Later than any deletion: an insertion of a deleted identity is meant as a new object.
             clock.now += 1
             guard let event = try plain(event, in: events, time: clock.now) else { continue }
             let outcome = try events.apply(event)[0]
             let saved = try Self.save(event, in: context)
-            let label = "model \(name), seed \(seed): \(model.text(event))"
-            let isSame = outcome == "applied" ? saved == nil : saved != nil
-            #expect(isSame, "\(label) is \(outcome) as an event and \(saved ?? "saved") as a save")
-            let difference = StoreDump.difference(try StoreDump.lines(events), try StoreDump.lines(edits))
-            #expect(difference == nil, "\(label)\n\(difference ?? "")")
-            if !isSame || difference != nil { return }
+            if (outcome == "applied") != (saved == nil) {
+                return "\(model.text(event)) is \(outcome) as an event and \(saved ?? "saved") as a save"
+            }
+            if let difference = StoreDump.difference(try StoreDump.lines(events), try StoreDump.lines(edits)) {
+                return "\(model.text(event))\n\(difference)"
+            }
         }
-        #expect(try StoreCheck.problems(edits).isEmpty, "model \(name), seed \(seed)")
+        return try StoreCheck.problems(edits).first
     }
 
     /// Makes an event one that a save can express: one operation, no version, references to objects that are there.

@@ -1,4 +1,5 @@
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -173,5 +174,25 @@ import Testing
                 #expect(after == before, "seed \(seed): \(request)")
             }
         }
+    }
+
+    @Test func `a program names an entity in any case of letters`() throws {
+        let context = try fixture.context()
+        try context.insert("message", identity: "m9", ["body": "new", "chat": context.require("CHAT", "c")])
+        #expect(try context.object("Message", identity: "m9")?.entity.name == "Message")
+        try context.save()
+        #expect(try fixture.store.read { try $0.objectJSON(entity: "message", identity: "m9") } != nil)
+        #expect(try context.count(FetchRequest("mEssage")) == 4)
+    }
+
+    @Test func `a count may leave out what is not saved`() throws {
+        let context = try fixture.context()
+        try context.delete(try context.require("Message", "m1"))
+        let chat = try context.require("Chat", "c")
+        for identity in ["m4", "m5", "m6"] {
+            try context.insert("Message", identity: identity, ["body": "new", "chat": chat])
+        }
+        #expect(try context.count(FetchRequest("Message")) == 5)
+        #expect(try context.count(FetchRequest("Message"), includesPendingChanges: false) == 3)
     }
 }

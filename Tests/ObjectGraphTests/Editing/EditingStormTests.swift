@@ -1,5 +1,5 @@
-import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -8,33 +8,42 @@ import Testing
 /// Several contexts with policies of their own and events besides, on models made at random: after every save the store
 /// is sound and the context shows what is in it, and a save that is refused has changed nothing.
 ///
-/// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter EditingStormTests` runs that one again, and
+/// The seed is printed with a failure; `INGEST_TEST_SEED=n Tests/run --filter EditingStormTests` runs that one again, and
 /// `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct EditingStormTests {
     @Test func `random edits of several contexts leave the store sound`() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
-        let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25
-        let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count {
-            var storm = try EditingStorm(seed: seed)
-            do {
-                try storm.run()
-            } catch {
-                let text = (error as? EditingStorm.Problem)?.text ?? "\(error)"
-                Issue.record("seed \(seed): \(text)\n\(storm.log.suffix(80).joined(separator: "\n"))\n\(storm.yaml)")
-                return
+        Seeds.forEach(runs: 25) { seed in
+            let smallest = Shrinking.smallest(Array(0..<EditingStorm.stepCount)) { steps in
+                EditingStorm.problem(seed: seed, steps)
             }
+            if let (_, problem) = smallest { Issue.record("seed \(seed): \(problem)") }
         }
     }
 }
 
-/// One run: a model, a store, contexts, and what they do.
+/// One run: a model, a store, contexts, and what they do. Each step draws from numbers of its own, so that the others
+/// stay as they are where one is left out.
 struct EditingStorm {
     struct Problem: Error { let text: String }
 
+    static let stepCount = 60
+
+    /// Carries out some steps of a run, and returns its problem with all that was done, or nil.
+    static func problem(seed: UInt64, _ steps: [Int]) -> String? {
+        var log: [String] = []
+        do {
+            var storm = try EditingStorm(seed: seed)
+            defer { log = storm.log + [storm.yaml] }
+            try storm.run(steps)
+            return nil
+        } catch {
+            return (["\((error as? Problem)?.text ?? "\(error)")"] + log).joined(separator: "\n")
+        }
+    }
+
     let yaml: String
     let graph: Graph
+    private let seed: UInt64
     private let clock = Clock(1_000)
     private var random: SeededGenerator
     private var contexts: [EditingContext] = []
@@ -46,6 +55,7 @@ struct EditingStorm {
     private static let policies = ["error", "storeTrump", "objectTrump", "overwrite", "rollback", "objectTrump"]
 
     init(seed: UInt64) throws {
+        self.seed = seed
         random = SeededGenerator(seed: seed ^ 0x7374_6f72_6d)
         yaml = ModelGenerator.yaml(seed: seed, policies: random.chance(50) ? 60 : 0)
         let model = try ObjectModel.parse(yaml)
@@ -72,8 +82,9 @@ struct EditingStorm {
 
     private var model: ObjectModel { graph.model }
 
-    mutating func run() throws {
-        for _ in 0..<60 {
+    private mutating func run(_ steps: [Int]) throws {
+        for step in steps {
+            random = SeededGenerator(seed: seed &+ UInt64(step + 1) &* 7919)
             clock.now += 1
             let index = Int.random(in: 0..<contexts.count, using: &random)
             switch Int.random(in: 0..<100, using: &random) {

@@ -40,7 +40,7 @@ import Testing
     @Test func `prefetched key paths leave no faults`() throws {
         let chats = try context.fetch(FetchRequest("Chat"), prefetch: ["messages.sender", "members"])
         let registry = context.registry
-        #expect(registry.byKey.map(\.count).reduce(0, +) == 6)
+        #expect(registry.byKey.map(\.values.count).reduce(0, +) == 6)
         #expect(
             try chats[0].objects("messages").allSatisfy { try !$0.isFault && $0.object("sender")?.isFault == false })
         #expect(

@@ -179,4 +179,16 @@ import Testing
         #expect("\(Value.blob([255, 1]))" == "ff01")
         #expect("\(Value.text("a")) \(Value.integer(3)) \(Value.null)" == "a 3 null")
     }
+
+    @Test func `the cases of a stored value stand where a value is expected`() throws {
+        let thing = try context.insert(
+            "Thing", identity: Self.uuid,
+            ["text": .text("a"), "long": .integer(9), "real": .double(1.5), "bytes": .blob([1])])
+        #expect(try thing["text"] == "a" && thing["long"] == 9 && thing["real"] == 1.5 && thing["bytes"] == .blob([1]))
+        try thing.set("text", .null)
+        #expect(try thing["text"].isNull)
+        try context.save()
+        let request = FetchRequest("Thing", where: "text = %@ AND long = %@", .null, .integer(9))
+        #expect(try context.count(request) == 1)
+    }
 }

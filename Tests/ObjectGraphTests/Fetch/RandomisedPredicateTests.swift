@@ -86,15 +86,3 @@ import Testing
         return judged == expected ? nil : "in memory it is true of \(judged), the rules say \(expected)"
     }
 }
-
-/// Seeds of random runs.
-enum Seeds {
-    /// Calls `body` with the seed that the environment names, or with as many in a row as it names runs.
-    static func forEach(runs: UInt64, _ body: (UInt64) throws -> Void) rethrows {
-        let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return try body(seed) }
-        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? runs
-        let first = UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count { try body(seed) }
-    }
-}

@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreSQL
 import TestSupport
 import Testing
 
@@ -7,6 +7,7 @@ import struct GRDB.Configuration
 import class GRDB.DatabaseQueue
 
 @testable import GraphCore
+@testable import ObjectGraph
 @testable import PostgresStorage
 @testable import SQLiteStorage
 
@@ -160,7 +161,7 @@ struct ReadingFixture {
         let checked = try request.checked(with: model)
         return try store.read { context in
             let registry = ObjectRegistry(
-                WriterConnection(try context.connection(), model: model), model: model, setDeletionThreshold: .max)
+                SQLiteWriterSession(try context.connection(), model: model), model: model, setDeletionThreshold: .max)
             let objects = RegistryObjects(registry: registry) { try registry.destinations(of: $0, $1) }
             let evaluator = PredicateEvaluator(objects, now: checked.time)
             var all = FetchRequest(checked.entity.name)

@@ -76,6 +76,10 @@ import Testing
         try graph.apply((1...5).map { graph.delete("Chat", .text("old\($0)")) } + [graph.delete("Member", "m")])
         clock.now = 200
         try graph.apply(graph.delete("Chat", "young"))
+        let counted = try graph.writer.examineTombstones(
+            savedBefore: 200, from: TombstoneSweep(), limit: 100, countsOnly: true)
+        #expect(counted.examinedCount == 7 && counted.removedCount == 6 && counted.next == nil)
+        #expect(try graph.tombstones().count == 7)
         var sweep: TombstoneSweep? = TombstoneSweep()
         var bites: [Int] = []
         while let place = sweep {

@@ -54,6 +54,7 @@ import class Foundation.ProcessInfo
         let graph = try Self.graph()
         #expect(try lines(graph) { $0.entity = "Member" } == ["1 insert Member m"])
         #expect(try lines(graph) { $0.kinds = [.delete] } == ["3 delete Chat a"])
+        #expect(try lines(graph) { $0.kinds = [] } == [])
         // The object that was deleted and the one that came again have different primary keys, and one identity.
         let object = try lines(graph) {
             $0.entity = "Chat"

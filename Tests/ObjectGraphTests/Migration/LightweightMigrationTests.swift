@@ -127,6 +127,23 @@ import Testing
         #expect(try fixture.refusal(to: entityModel("a: { type: \(type) }")) { $0.mapping = mapping }.0 == code)
     }
 
+    @Test(arguments: [
+        ("integer64", "2134", "02134"), ("integer64", "5", "+5"), ("integer64", "5", "5.0"),
+        ("double", "7.50", "007.5"),
+        ("decimal", "12.50", "+12.50"), ("boolean", "true", "yes"),
+        ("date", "2026-01-02", "2026-01-02T03:04:05.1234567Z"),
+        ("date", "2026-01-02T03:04:05.123456000+01:00", "2016-12-31T23:59:60Z"), ("uri", "http://x/y", "http://x y"),
+        ("uuid", "0f8fad5b-d9cb-469f-a165-70867728950e", "0F8FAD5B-D9CB-469F-A165-70867728950E"),
+        ("binary", "QQ==", "QR=="),
+    ]) func `a text that would lose something is refused with the row`(
+        _ type: String, _ kept: String, _ lost: String
+    ) throws {
+        let fixture = try filled("a: { type: string }", [["a": .value(.text(kept))], ["a": .value(.text(lost))]])
+        let (code, details) = try fixture.refusal(to: entityModel("a: { type: \(type) }"))
+        #expect(code == "migration.rows" && details.contains("1 row") && details.contains("pk 2"), "\(details)")
+        try filled("a: { type: string }", [["a": .value(.text(kept))]]).migrate(to: entityModel("a: { type: \(type) }"))
+    }
+
     // MARK: Entities
 
     @Test func `entities are added removed and renamed`() throws {

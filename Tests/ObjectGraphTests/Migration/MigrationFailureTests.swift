@@ -171,7 +171,7 @@ import Testing
             entityModel("text: { type: string, maxLength: 3 }\nm: { type: integer64, default: 1 }", version: "2"))
         let plan = try fixture.migrator().plan(to: limited)
         #expect(plan.notes.count == 1 && plan.notes[0].contains("Item.text has values beyond its limits: 3 rows"))
-        #expect(plan.text.contains("to be known:"))
+        #expect(plan.text.contains("notes:"))
         #expect(try fixture.migrator().migrate(to: limited).notes == plan.notes)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -9,34 +10,31 @@ import Testing
 /// the new model, the same in place and by copies that are interrupted, or says what stands against it and leaves the
 /// old store as it was.
 ///
-/// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter MigrationStormTests` runs that one again,
+/// The seed is printed with a failure; `INGEST_TEST_SEED=n Tests/run --filter MigrationStormTests` runs that one again,
 /// and `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct MigrationStormTests {
     @Test func `every change migrates soundly or is refused unharmed`() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
-        let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25
-        let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count {
+        try Seeds.forEach(runs: 25) { seed in
             var changes = ModelChanges(seed: seed)
             let old = changes.original
             let new = changes.changed(old)
+            var generator = EventGenerator(try ObjectModel.parse(old), seed: seed)
+            let events = generator.events(25)
             for texts in [[new], [new, changes.changed(new)]] {
-                let models = ([old] + texts).joined(separator: "\n→\n")
-                do {
-                    if let problem = try problem(from: old, through: texts, seed: seed) {
-                        Issue.record("seed \(seed): \(problem)\n\(models)")
-                        return
-                    }
-                } catch {
-                    Issue.record("seed \(seed): \(error)\n\(models)")
-                    return
+                let smallest = Shrinking.smallest(events, simpler: \.simpler) { events in
+                    do { return try problem(from: old, events, through: texts, seed: seed) } catch { return "\(error)" }
                 }
+                guard let (events, problem) = smallest else { continue }
+                let models = ([old] + texts).joined(separator: "\n→\n")
+                let list = events.map { "  " + generator.model.text($0) }.joined(separator: "\n")
+                Issue.record("seed \(seed): \(problem)\nevents:\n\(list)\n\(models)")
+                return
             }
         }
     }
 
     private struct Fault: Error {}
+    private struct Damage: Error { let text: String }
 
     /// Stages through the models, now and then with a mapping; where there are several, also with closures, which do
     /// nothing.
@@ -67,16 +65,15 @@ import Testing
         return try? MigrationMapping.parse("entities: { \(entity.name): { \(attribute.name): \(input) } }")
     }
 
-    private func problem(from old: String, through texts: [String], seed: UInt64) throws -> String? {
+    private func problem(
+        from old: String, _ events: [ChangeSet], through texts: [String], seed: UInt64
+    ) throws -> String? {
         let stages = try stages(from: old, through: texts, seed: seed)
         guard let target = stages.last?.target else { return nil }
         var random = SeededGenerator(seed: seed ^ 0x6661_756c_7473)
         var results: [String] = []
         for threshold in [Int64.max, 0] {
-            let fixture = try MigrationFixture(old) { graph in
-                var generator = EventGenerator(graph.model, seed: seed)
-                try graph.apply(generator.events(25))
-            }
+            let fixture = try MigrationFixture(old) { try $0.apply(events) }
             let before = try fixture.dump()
             func migrate(failingAt step: Int) throws {
                 var count = 0
@@ -117,7 +114,7 @@ import Testing
                 var generator = EventGenerator(target, seed: seed ^ 1)
                 try graph.apply(generator.events(15))
                 let damage = try graph.damage()
-                #expect(damage == "", "seed \(seed): after more events")
+                if !damage.isEmpty { throw Damage(text: "after more events: \(damage)") }
             }
         }
         return results[0] == results[1] ? nil : "in place:\n\(results[0])\nby a copy:\n\(results[1])"

@@ -18,6 +18,19 @@ import Testing
         #expect(EditingError([failure, failure]).coreDataCode == 1560)
     }
 
+    @Test(arguments: [
+        (ValidationFailure.Reason.generic, "rule"), (.uniqueness, "unique"), (.missingMandatory, "required"),
+        (.tooFewDestinations, "min_count"), (.tooManyDestinations, "max_count"), (.deniedDelete, "deny"),
+        (.numberTooLarge, "max"), (.numberTooSmall, "min"), (.dateTooLate, "max_date"), (.dateTooSoon, "min_date"),
+        (.invalidDate, "date"), (.textTooLong, "max_length"), (.textTooShort, "min_length"),
+        (.patternMismatch, "pattern"), (.invalidURI, "uri"),
+    ])
+    func `the text of a broken rule has its number and its name`(_ reason: ValidationFailure.Reason, _ name: String) {
+        let failure = ValidationFailure(reason: reason, entity: "A", property: "b", limit: "is wrong")
+        #expect(failure.description == "A.b is wrong (\(reason.rawValue), validation.\(name))")
+        #expect(ValidationFailure.stableCode(ofName: "validation.\(name)") == failure.stableCode)
+    }
+
     @Test func `refused saves have their codes`() {
         #expect(EditingError(conflicts: [], isUniqueness: false).coreDataCode == 133_020)
         #expect(EditingError(conflicts: [], isUniqueness: true).coreDataCode == 133_021)
@@ -38,7 +51,7 @@ import Testing
         arguments: [
             (MigrationError.Code.notInferable, 134_190), (.rows, 134_110), (.failed, 134_110),
             (.missingSource, 134_130),
-            (.missingStage, 134_170), (.newerModel, nil),
+            (.missingStage, 134_170), (.newerModel, nil), (.losses, nil),
         ] as [(MigrationError.Code, Int?)])
     func `refused migrations have their codes`(_ code: MigrationError.Code, _ number: Int?) {
         #expect(MigrationError(code, "", remedy: "").coreDataCode == number)

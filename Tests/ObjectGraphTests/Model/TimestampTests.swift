@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct TimestampTests {
     @Test(arguments: [
-        ("1970-01-01", 0), ("2004-07-01", 1_088_640_000_000_000), ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01", 0), ("2004-07-01", 1_088_640_000_000_000), ("2004-07-01Z", 1_088_640_000_000_000),
+        ("1970-01-01T00:00:00Z", 0),
         ("2024-01-02T03:04:05Z", 1_704_164_645_000_000), ("2024-01-02t03:04:05z", 1_704_164_645_000_000),
         ("2024-01-02 03:04:05Z", 1_704_164_645_000_000), ("2024-01-02T03:04Z", 1_704_164_640_000_000),
         ("2024-01-02T03:04:05.1Z", 1_704_164_645_100_000), ("2024-01-02T03:04:05,123456Z", 1_704_164_645_123_456),
@@ -34,6 +35,29 @@ import Testing
     ])
     func `a text that is no timestamp is refused`(text: String) {
         #expect(Timestamp.microseconds(text) == nil)
+    }
+
+    /// The usual form is read in words; a text that differs in one byte, or in none, is read as other forms are.
+    @Test func `the usual form has no meaning of its own`() {
+        let form = Array("2024-02-29T03:04:05.678Z".utf8)
+        for place in form.indices {
+            for byte in UInt8.min...UInt8.max {
+                var bytes = form
+                bytes[place] = byte
+                // A further digit makes it another form with the same meaning.
+                let other = Array(bytes.dropLast()) + [UInt8(ascii: "0")] + bytes.suffix(1)
+                func read(_ bytes: [UInt8]) -> Int64? {
+                    bytes.withUnsafeBufferPointer { Timestamp.microseconds(utf8: $0) }
+                }
+                if place < 20 { #expect(read(bytes) == read(other), "byte \(byte) at \(place)") }
+                let isDigit = (0x30...0x39).contains(byte)
+                if (20..<23).contains(place) { #expect((read(bytes) != nil) == isDigit) }
+            }
+        }
+        #expect(Timestamp.microseconds("2024-02-29T03:04:05.678Z") == 1_709_175_845_678_000)
+        #expect(Timestamp.microseconds("9999-12-31T23:59:59.999Z") == 253_402_300_799_999_000)
+        #expect(Timestamp.microseconds("0001-01-01T00:00:00.000Z") == -62_135_596_800_000_000)
+        #expect(Timestamp.microseconds("2016-12-31T23:59:60.000Z") == 1_483_228_800_000_000)
     }
 
     @Test func `takes a time without offset as UTC only when asked`() {
@@ -100,5 +124,18 @@ import Testing
             let instant = bytes.withUnsafeBufferPointer { Timestamp.microseconds(utf8: $0) }
             if let instant { #expect(Timestamp.microseconds(Timestamp.text(instant)) == instant) }
         }
+    }
+
+    @Test(
+        arguments: [
+            ("30s", 1000 - 30), ("30m", 1000 - 1800), ("1h", 1000 - 3600), ("2d", 1000 - 172_800),
+            ("1w", 1000 - 604_800),
+            ("0s", 1000), ("2026-03-01", 1_772_323_200), ("2026-03-01T08:00:00Z", 1_772_352_000),
+            ("", nil), ("h", nil), ("-1h", nil), ("1.5h", nil), ("1 h", nil), ("1h30m", nil), ("1H", nil), ("10", nil),
+            ("99999999d", nil), ("9999999999999999999s", nil), ("9223372036854775807w", nil), ("٣h", nil),
+        ] as [(String, Int64?)])
+    func `a time, or an age before now`(text: String, seconds: Int64?) {
+        let time = Timestamp.microseconds(timeOrAge: text, now: 1_000_000_000)
+        #expect(time == seconds.map { $0 * 1_000_000 }, "\(text)")
     }
 }

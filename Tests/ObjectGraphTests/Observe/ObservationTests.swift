@@ -1,7 +1,7 @@
-import ObjectGraph
 import Testing
 
 @testable import GraphCore
+@testable import ObjectGraph
 @testable import SQLiteStorage
 
 @Suite struct ObservationTests {

@@ -1,7 +1,7 @@
-import ObjectGraph
 import Testing
 
 @testable import GraphCore
+@testable import ObjectGraph
 @testable import SQLiteStorage
 
 /// What a writer of another process commits: a store opened a second time shares nothing with the first but the file.

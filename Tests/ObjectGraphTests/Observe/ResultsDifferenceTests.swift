@@ -1,7 +1,7 @@
-import ObjectGraph
 import Testing
 
 @testable import GraphCore
+@testable import ObjectGraph
 
 @Suite struct ResultsDifferenceTests {
     @Test(arguments: 0..<300) func `applied to the old list it gives the new one`(_ seed: UInt64) {

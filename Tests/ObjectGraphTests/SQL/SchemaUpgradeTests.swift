@@ -124,7 +124,7 @@ import Testing
         let graph = try Graph(model, path: path)
         #expect(
             try graph.column("SELECT sql FROM sqlite_master WHERE name = '_history'") == [
-                .text(Schema(model).historyView)
+                .text(SQLiteDialect.historyView(model))
             ])
         #expect(try graph.column("SELECT entity FROM _history") == ["Chat"])
     }

@@ -68,7 +68,7 @@ import Testing
         _ = try graph.rows("SELECT 1")
         try graph.writer.commit()
         try graph.store.sqlite().onWriter { handle in
-            let connection = WriterConnection(handle, model: graph.model)
+            let connection = SQLiteWriterSession(handle, model: graph.model)
             try connection.runOnce("PRAGMA foreign_keys = OFF")
             try connection.runOnce("UPDATE Message SET pin = 77 WHERE id IN ('m1', 'm2')")
             try connection.runOnce("UPDATE Chat SET team = 77")

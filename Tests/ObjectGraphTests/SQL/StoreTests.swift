@@ -120,4 +120,39 @@ import Testing
         #expect(letters.map(\.code) == ["store.constraint"])
         #expect(positions.map(\.nextOffset) == [3])
     }
+
+    @Test func `another shape is refused with the differences, the first five`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("s.sqlite")
+        func model(_ entities: String) throws -> ObjectModel {
+            try ObjectModel.parse("model: m\nversion: 1\nentities:\n\(entities)")
+        }
+        let id = "id: { type: string }"
+        let first = try model(
+            """
+              Chat: { identity: id, attributes: { \(id), title: { type: string }, n: { type: string } }, relationships: { tags: { to: Tag, many: true, inverse: none } } }
+              Tag: { identity: id, attributes: { \(id) } }
+            """)
+        let second = try model(
+            """
+              Chat: { identity: id, attributes: { \(id), title: { type: integer64 }, size: { type: integer64, default: 0 } } }
+              Note: { identity: id, attributes: { \(id) } }
+            """)
+        #expect(open(path, first) == nil)
+        let message = try #require(open(path, second)?.message)
+        #expect(
+            message.hasSuffix(
+                ": Chat.title: type changed: string → integer64; Chat.size: attribute added: integer64; "
+                    + "Chat.n: attribute removed: was string; Chat.tags: relationship removed: was to many Tag; "
+                    + "Note: entity added; and 1 more"), "\(message)")
+    }
+
+    @Test func `an error of a repair does not advise the repair`() {
+        let error = StoreError.damaged.ofRepair
+        #expect(error.code == .corrupt && error.message == StoreError.damaged.message)
+        #expect(
+            error.remedy == "Check the disk, and restore a backup, or build the store again with 'run --rebuild'")
+        let busy = StoreError(.busy, "It is busy", remedy: "Try again")
+        #expect(busy.ofRepair.remedy == "Try again")
+    }
 }

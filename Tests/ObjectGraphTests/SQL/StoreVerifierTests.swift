@@ -203,6 +203,14 @@ struct StoreVerifierTests {
         try expect(canary, in: try Self.people())
     }
 
+    /// A number made of such a key would begin the slices again.
+    @Test func `a verification ends where keys of links are texts`() throws {
+        let fixture = try Self.people()
+        try fixture.damage("INSERT INTO Person_friends (owner, destination) VALUES ('x', 'y'), ('x', 'z'), ('y', 'x')")
+        let report = try fixture.store.verify(VerificationSlices(rowCount: 1, renewsSnapshots: true))
+        #expect(report.check(named: "links")?.problemCount ?? 0 > 0, "\(report.text)")
+    }
+
     private func expect(_ canary: Canary, in fixture: ReadingFixture) throws {
         try fixture.damage(canary.sql)
         let report = try fixture.store.verify()
@@ -254,8 +262,8 @@ struct StoreVerifierTests {
         let report = try store.verify()
         #expect(
             report.checks.flatMap(\.problems).map(\.description) == [
-                "Visit v.host: is required and has no value",
-                "Visit v.guests: needs at least 2 objects, this one has 1 (1580)",
+                "Visit v.host: is required and has no value (1570, validation.required)",
+                "Visit v.guests: needs at least 2 objects, this one has 1 (1580, validation.min_count)",
             ])
         #expect(!report.isSound && !report.isDamaged && report.damage.isEmpty)
         try ReadingFixture(store).damage("UPDATE \"Visit\" SET note = NULL, id = NULL")
@@ -309,7 +317,8 @@ struct StoreVerifierTests {
         #expect(json.hasPrefix(#"{"isSound":false,"isDamaged":true,"problemCount":150,"checks":[{"name":"integrity","#))
         #expect(
             json.contains(
-                #"{"entity":"Message","identity":"x1","property":"seq","what":"is required and has no value"}"#))
+                #"{"entity":"Message","identity":"x1","property":"seq","what":"is required and has no value (1570, validation.required)"}"#
+            ))
     }
 
     @Test func `sums whole numbers beyond 32 bits`() throws {
@@ -379,12 +388,13 @@ struct StoreVerifierTests {
         let report = try Store.openForReading(path: path, model: model).verify()
         #expect(
             report.check(named: "limits")?.problems.map { $0.what } == [
-                "may have at most 1 character, this one has 2 (1660)", "has to match the pattern ^[a-z]*$ (1680)",
+                "may have at most 1 character, this one has 2 (1660, validation.max_length)",
+                "has to match the pattern ^[a-z]*$ (1680, validation.pattern)",
             ])
         #expect(
             report.check(named: "counts")?.problems.map { $0.description } == [
-                "Box a.items: needs at least 2 objects, this one has 1 (1580)",
-                "Box b.items: may have at most 2 objects, this one has 3 (1590)",
+                "Box a.items: needs at least 2 objects, this one has 1 (1580, validation.min_count)",
+                "Box b.items: may have at most 2 objects, this one has 3 (1590, validation.max_count)",
             ])
     }
 }

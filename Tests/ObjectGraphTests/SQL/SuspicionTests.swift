@@ -120,7 +120,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         try store.sqlite().onWriter { handle in
-            let connection = WriterConnection(handle, model: store.model)
+            let connection = SQLiteWriterSession(handle, model: store.model)
             try connection.runOnce(
                 "INSERT INTO _position (topic, partition, nextOffset) VALUES ('t', 0, -5)")
         }

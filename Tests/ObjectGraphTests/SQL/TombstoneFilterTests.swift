@@ -36,7 +36,7 @@ import Testing
         let graph = try Graph(configuredModel("chat"), path: folder.path("s.sqlite"))
         try graph.apply(graph.delete("Chat", "a", time: 9))
         try graph.apply(graph.upsert("Chat", "b", time: 1))
-        let connection = try #require(graph.writer.session as? WriterConnection)
+        let connection = try #require(graph.writer.session as? SQLiteWriterSession)
         #expect(connection.tombstoneFilter.isRead)
         // As another process would, between two claims.
         _ = try graph.rows("INSERT INTO _tombstone VALUES ('Chat', 'foreign', NULL, 9, 0, 0)")

@@ -12,7 +12,7 @@ extension Store {
         if storage is SQLiteStorage { return self }
         let tables = try tables()
         let copy = try Store.inMemory(model: model)
-        try copy.sqlite().onWriter { try tables.write(to: WriterConnection($0, model: model)) }
+        try copy.sqlite().onWriter { try tables.write(to: SQLiteWriterSession($0, model: model)) }
         return copy
     }
 
@@ -28,7 +28,7 @@ extension Store {
 
 extension MemoryTables {
     /// Writes the whole content into an empty store.
-    fileprivate func write(to store: WriterConnection) throws {
+    fileprivate func write(to store: SQLiteWriterSession) throws {
         try store.run("BEGIN IMMEDIATE")
         for root in store.model.rootEntities { try writeRows(of: root, to: store) }
         for (table, links) in links.enumerated() {
@@ -50,7 +50,7 @@ extension MemoryTables {
         store.releaseStatements()
     }
 
-    private func writeRows(of root: Entity, to store: WriterConnection) throws {
+    private func writeRows(of root: Entity, to store: SQLiteWriterSession) throws {
         for row in rows[root.index].all {
             try store.entities[root.index].insert(
                 RowChanges.Insertions(
@@ -59,7 +59,7 @@ extension MemoryTables {
         if nextKeys[root.index] > 1 { try store.putSequence(entity: root.name, next: nextKeys[root.index]) }
     }
 
-    private func writeHistory(to store: WriterConnection) throws {
+    private func writeHistory(to store: SQLiteWriterSession) throws {
         for transaction in transactions {
             let statement = try store.statement(
                 """

@@ -17,7 +17,7 @@ import Testing
         let checked = try request.checked(with: model)
         var conditions = PostgresConditions(checked, PostgresTable.all(model))
         guard conditions.add(checked.predicate) else { return false }
-        if checked.isOfRows { return PostgresGroups(checked, &conditions) != nil }
+        if checked.isOfRows { return (try? PostgresGroups(checked, &conditions)) != nil }
         return PostgresOrder(checked.sort, &conditions) != nil
     }
 

@@ -58,7 +58,7 @@ import Testing
         #expect(try store.verify().isSound)
         let new = try Store.inMemory(model: model)
         _ = try Store.replaceInPostgres(url: url) { _, _, replace in
-            try new.read { try replace($0, "work") { _, _ in } }
+            try new.read { try replace($0, "work", false) { _, _ in } }
         }
         #expect(try Store.postgresForReading(url: url, model: model).identity() == new.identity())
         let count = "SELECT count(*) FROM pg_namespace WHERE starts_with(nspname, '\(name)')"

@@ -122,7 +122,7 @@ import Testing
         let writer = try WriterContext(store: there)
         func replace() throws {
             _ = try Store.replaceInPostgres(url: server.url, schema: schema) { _, _, replace in
-                try fixture.store.read { try replace($0, "work") { _, _ in } }
+                try fixture.store.read { try replace($0, "work", false) { _, _ in } }
             }
         }
         do {

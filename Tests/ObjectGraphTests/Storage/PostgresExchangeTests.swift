@@ -43,7 +43,7 @@ import Testing
             url: server.url, schema: schema, options: options(milliseconds: milliseconds), keepsOld: keepsOld
         ) { _, _, replace in
             try whileLocked()
-            try new.read { try replace($0, "work") { _, _ in } }
+            try new.read { try replace($0, "work", false) { _, _ in } }
         }
     }
 

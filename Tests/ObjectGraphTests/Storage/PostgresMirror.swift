@@ -1,4 +1,5 @@
 import ObjectGraph
+import StoreSQL
 
 @testable import GraphCore
 @testable import MemoryStorage
@@ -26,10 +27,8 @@ extension MemoryTables {
                 return true
             }
             try rows[root.index].change(changed, unlessTaken: root.name)
-            var query = PostgresQuery()
-            query.add("entity =", root.name)
             nextKeys[root.index] = max(
-                1, try snapshot.integer(query, "SELECT next FROM _sequence WHERE \(query.condition)"))
+                1, try snapshot.integer("SELECT next FROM _sequence WHERE entity = \(bind: root.name)"))
         }
         for join in model.joinTables {
             let found = try snapshot.all(

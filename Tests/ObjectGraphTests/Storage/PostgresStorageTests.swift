@@ -256,7 +256,9 @@ import Testing
         _ = try open()
         let other = try ObjectModel.parse(
             "entities:\n  E:\n    identity: id\n    attributes:\n      id: { type: string }")
-        #expect(failure { _ = try open(other) }?.code == .modelMismatch)
+        let mismatch = failure { _ = try open(other) }
+        #expect(mismatch?.code == .modelMismatch)
+        #expect(mismatch?.message.contains(": E: entity added; ") == true, "\(mismatch?.message ?? "")")
         let foreign = server.newSchema()
         let connection = try PostgresConnection(
             ConnectionAddress(server.url, schema: foreign), .reader, lockTimeoutMilliseconds: 1000)

@@ -128,6 +128,21 @@ import Testing
             ])
     }
 
+    @Test(arguments: [1, 2, 20_000]) func `slices of tombstones find all objects that are there`(_ length: Int) throws {
+        let fixture = try StoreVerifierTests.workOrders(.postgres)
+        // A number, and a text that no column holds, are bounds of slices too.
+        try fixture.damage(
+            """
+            INSERT INTO _tombstone SELECT 'WorkOrder', '\\x74'::bytea || convert_to(id, 'UTF8'), NULL, NULL, 1, 0 \
+            FROM "WorkOrder" UNION VALUES ('WorkOrder', '\\x690000000000000001'::bytea, NULL::bytea, NULL::int8, 1, 0), \
+            ('WorkOrder', '\\x747700', NULL, NULL, 1, 0)
+            """)
+        let check = try #require(
+            fixture.store.verify(VerificationSlices(rowCount: length)).check(named: "tombstones"))
+        let count = try fixture.store.read { try $0.count(FetchRequest("WorkOrder")) }
+        #expect(count > 1 && check.problemCount == count)
+    }
+
     // MARK: Repair
 
     @Test(arguments: [1, 7, 5000]) func `a repair mends what it mends in SQLite`(_ chunkLength: Int) throws {

@@ -166,20 +166,20 @@ final class SharedStore: Sendable {
     }
 
     /// The graph, the store's own tables and the history, as lines without keys.
-    static func lines(_ store: Store) throws -> [String] {
-        try store.read { context in
-            var text = ""
-            try context.canonicalDump { text += $0 }
-            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
-            let history = try context.history(after: 0).flatMap { transaction in
-                let changes = transaction.changes.map { change in
-                    "change \(transaction.token) \(change.kind.name) \(change.entity) \(change.identity.shown) "
-                        + "\(change.properties.sorted()) \(change.tombstone ?? "-")"
-                }
-                return ["transaction \(transaction.token) \(transaction.source ?? "-")"] + changes.sorted()
+    static func lines(_ store: Store) throws -> [String] { try store.read { try lines($0) } }
+
+    static func lines(_ context: ReadContext) throws -> [String] {
+        var text = ""
+        try context.canonicalDump { text += $0 }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
+        let history = try context.history(after: context.session.purgedToken()).flatMap { transaction in
+            let changes = transaction.changes.map { change in
+                "change \(transaction.token) \(change.kind.name) \(change.entity) \(change.identity.shown) "
+                    + "\(change.properties.sorted()) \(change.tombstone ?? "-")"
             }
-            return lines + history
+            return ["transaction \(transaction.token) \(transaction.source ?? "-")"] + changes.sorted()
         }
+        return lines + history
     }
 
     /// Applies the logs, and returns the difference from one writer that applies the parts in the order of their commits.

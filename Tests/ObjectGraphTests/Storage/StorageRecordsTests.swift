@@ -1,3 +1,4 @@
+import MemoryStorage
 import ObjectGraph
 import Testing
 
@@ -45,8 +46,27 @@ import Testing
         func times() throws -> [Int64] { try writer.store.read { try $0.auditEntries() }.map(\.time) }
         #expect(try writer.purgeAudit(before: 35, limit: 2) == 2)
         #expect(try times() == [40, 30])
+        let (old, all) = try writer.store.read { (try $0.auditCount(before: 40), try $0.auditCount(before: .max)) }
+        #expect(old == 1 && all == 2)
         #expect(try writer.purgeAudit(before: 35) == 1 && writer.purgeAudit(before: 35) == 0)
         #expect(try times() == [40])
+        try writer.close()
+    }
+
+    @Test(arguments: TestStorage.allCases) func `a note stays until another takes its place`(_ storage: TestStorage)
+        throws
+    {
+        let writer = try WriterContext(store: storage.store(configuredModel("chat")))
+        func note() throws -> String? { try writer.store.read { try $0.note("a note") } }
+        #expect(try note() == nil)
+        for text in ["first", "second é"] {
+            try writer.putNote("a note", text)
+            try writer.commit()
+            #expect(try note() == text)
+        }
+        try writer.putNote("a note", "lost")
+        try writer.rollback()
+        #expect(try note() == "second é")
         try writer.close()
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import StoreSQL
 import Synchronization
 import Testing
 
@@ -103,15 +104,16 @@ extension MemoryTables {
     /// Copies the history and the records beside the objects.
     mutating func readRecords(_ session: any SnapshotSession) throws {
         purgedToken = try session.purgedToken()
-        transactions = try session.transactions(HistorySelection(), limit: .max)
-        changes = try session.changes(HistorySelection(), limit: .max)
+        transactions = MemoryLog(try session.transactions(HistorySelection(), limit: .max))
+        changes = MemoryLog(try session.changes(HistorySelection(), limit: .max))
         try session.ranges(HistorySelection()) { range in
             ranges.append(range)
             return true
         }
         cursors = try session.cursors()
         positions = try session.positions()
-        deadLetters = try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max, valueLimit: nil)
+        deadLetters = MemoryLog(
+            try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max, valueLimit: nil))
         conflicts = try session.conflicts(after: 0, limit: .max)
     }
 }

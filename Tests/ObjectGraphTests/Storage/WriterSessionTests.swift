@@ -117,6 +117,50 @@ import Testing
         #expect(try fixture.lines().map { $0.prefix(8) } == ["Person 1", "Person 5", "Person 6"])
     }
 
+    @Test(arguments: TestStorage.allCases, [true, false])
+    func `what an undone transaction or part has removed is found again`(_ storage: TestStorage, isPart: Bool) throws {
+        struct Failure: Error {}
+        let fixture = try Fixture(storage)
+        let person = fixture.model.entities[0]
+        func foundCount(_ session: any WriterSession) throws -> Int {
+            var count = 0
+            try session.load([
+                .rows(entity: person.index, .identities([.text("a")])),
+                .tombstones([(root: person.rootIndex, identities: [.text("b")])]),
+            ]) { _, _ in count += 1 }
+            return count
+        }
+        func remove(_ session: any WriterSession) throws {
+            var (deletion, tombstones) = (RowChanges(entityCount: fixture.model.entities.count), TombstoneChanges())
+            deletion.deletedKeys = [person.rootIndex: [1]]
+            tombstones.removed = [(person, .text("b"))]
+            try session.write(deletion)
+            try session.write(tombstones)
+            #expect(try foundCount(session) == 0)
+            throw Failure()
+        }
+        try fixture.access {
+            let session = try fixture.session()
+            _ = try session.claim(ttlSeconds: 10, now: 1_000_000)
+            var tombstones = TombstoneChanges()
+            tombstones.written = [(person, .text("b"), Tombstone(version: .null, time: 1))]
+            try session.begin()
+            try session.write(try fixture.insertion(1, "Person", ["id": "a"]))
+            try session.write(tombstones)
+            try session.commit()
+            try session.begin()
+            #expect(throws: Failure.self) {
+                if isPart { try session.undoingOnFailure { try remove(session) } } else { try remove(session) }
+            }
+            if !isPart {
+                try session.rollback()
+                try session.begin()
+            }
+            #expect(try foundCount(session) == 2)
+            try session.commit()
+        }
+    }
+
     @Test(arguments: TestStorage.allCases)
     func `a part that fails leaves nothing, at any depth`(_ storage: TestStorage) throws {
         struct Failure: Error {}
@@ -160,7 +204,7 @@ import Testing
                 try session.write(try fixture.insertion(key, "Person", ["id": .text("\(key)")]))
                 // SQLite reports the progress of long statements only.
                 let counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000)"
-                _ = try (session as? WriterConnection)?.integer("\(counting) SELECT sum(i) FROM n")
+                _ = try (session as? SQLiteWriterSession)?.integer("\(counting) SELECT sum(i) FROM n")
                 try session.commit()
             }
             try work(1)
@@ -168,7 +212,7 @@ import Testing
             #expect(reported > 0)
             try work(2)
             #expect(count > reported)
-            guard let session = session as? WriterConnection else { return }
+            guard let session = session as? SQLiteWriterSession else { return }
             session.close()
             let last = count
             try work(3)

@@ -110,14 +110,16 @@ final class Graph {
 
     /// Returns the rows of a query.
     func rows(_ sql: String) throws -> [[Value]] {
-        func rows(_ connection: WriterConnection) throws -> [[Value]] {
+        func rows(_ connection: SQLiteWriterSession) throws -> [[Value]] {
             let statement = try PreparedStatement(connection.connection, sql: sql)
             var rows: [[Value]] = []
             while try statement.step() { rows.append((0..<statement.columnCount).map { statement.value($0) }) }
             return rows
         }
         if (try? store.sqlite()) != nil { return try writer.write("query", rows) }
-        return try holdingStill { try copy?.sqlite().onWriter { try rows(WriterConnection($0, model: model)) } ?? [] }
+        return try holdingStill {
+            try copy?.sqlite().onWriter { try rows(SQLiteWriterSession($0, model: model)) } ?? []
+        }
     }
 
     /// Calls `body`, in which nothing changes the store: of a store in memory all queries then share one copy.

@@ -17,7 +17,7 @@ enum KeyEnforcement {
     /// Turns it on for the writing connection, before that prepares its statements.
     static func turnOn(_ store: Store) throws {
         try store.sqlite().onWriter { handle in
-            let connection = WriterConnection(handle, model: store.model)
+            let connection = SQLiteWriterSession(handle, model: store.model)
             for sql in [
                 "PRAGMA writable_schema = ON",
                 """

@@ -13,9 +13,9 @@ extension Store {
 
 extension WriterContext {
     /// Calls `body` with the connection of a store that SQLite keeps, inside a transaction, and commits it.
-    func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws -> Result {
+    func write<Result>(_ action: String, _ body: (SQLiteWriterSession) throws -> Result) throws -> Result {
         try change(action) { session in
-            guard let connection = session as? WriterConnection else { throw StoreError.closed }
+            guard let connection = session as? SQLiteWriterSession else { throw StoreError.closed }
             return try body(connection)
         }
     }

@@ -10,8 +10,8 @@ struct ExpressionTarget: FuzzTarget {
     private let keys: RecordKeys
 
     init() throws {
-        parser = try JSONParser()
-        keys = try RecordKeys(depthLimit: 64, maximumBytes: 1 << 20)
+        parser = JSONParser()
+        keys = RecordKeys(depthLimit: 64, maximumBytes: 1 << 20)
     }
 
     /// The first byte chooses the kind, the expression follows up to a NUL, then the record.

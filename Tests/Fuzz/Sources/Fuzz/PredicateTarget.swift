@@ -1,8 +1,8 @@
 import Foundation
 import IngestCore
-import ObjectGraph
 
 @testable import GraphCore
+@testable import ObjectGraph
 @testable import SQLiteStorage
 
 /// Conditions: refused with a remedy, or printed as text that reads the same, and true of the same objects in the store
@@ -57,7 +57,7 @@ struct PredicateTarget: FuzzTarget {
 
     private static func judged(_ request: CheckedFetchRequest, _ context: ReadContext) throws -> [Int64] {
         let registry = ObjectRegistry(
-            WriterConnection(try context.connection(), model: context.model), model: context.model,
+            SQLiteWriterSession(try context.connection(), model: context.model), model: context.model,
             setDeletionThreshold: .max)
         let objects = RegistryObjects(registry: registry) { try registry.destinations(of: $0, $1) }
         let evaluator = PredicateEvaluator(objects, now: request.time)

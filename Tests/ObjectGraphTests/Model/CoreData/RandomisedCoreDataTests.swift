@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import GraphCore
@@ -41,11 +42,7 @@ import Testing
     private func forEachSeed(
         ofRuns runs: UInt64, _ body: (UInt64, ModelDeclaration, ObjectModel) throws -> Void
     ) throws {
-        let environment = ProcessInfo.processInfo.environment
-        let chosen = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
-        let count = chosen != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? runs
-        let first = chosen ?? UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count {
+        try Seeds.forEach(runs: runs) { seed in
             // Core Data says of a constraint what a YAML file may say of an attribute.
             let yaml = ModelGenerator.yaml(seed: seed).replacing(", unique: true", with: "")
             let declaration = try ObjectModel.parse(yaml).declaration

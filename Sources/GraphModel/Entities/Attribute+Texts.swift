@@ -1,0 +1,3 @@
+extension Attribute {
+    func display(_ value: Value) -> String { type.text(of: value) }
+}

@@ -1,0 +1,333 @@
+import GraphCore
+import KafkaClient
+import Logging
+import Synchronization
+
+/// Watches the topic that an outbox fills, and notices records that the broker lost. A topic may be made again, or lose its
+/// end by an election of a replica that was behind.
+package final class SentTopic: Sendable {
+    /// Records that were delivered and are lost.
+    struct Loss: Equatable {
+        /// The partitions, each with the offset behind the last record that it kept.
+        let partitions: [Int32: Int64]
+        /// The last entry that all these partitions still hold; nil where one holds none.
+        let lastEntry: Int64?
+    }
+
+    private struct State: Sendable {
+        var marks = SentMarks()
+        /// The marks before the records of which only the sink knows whether they are finished; nil where there are none.
+        var begun: SentMarks?
+        /// Whether the marks are the store's: another worker may have written over lost records before it saved its own.
+        var areMarksLoaded = false
+        var checks = SentTopic.makeChecks()
+        /// The marks and the told ends of the last look that found nothing lost: the same ones need no second look.
+        var sound: (marks: SentMarks, ends: [Int32: Int64])?
+        /// Since when the broker has told an end before a mark, by the monotonic clock; nil while it tells none.
+        var suspectedSince: Double?
+        /// Whether the worker ends: it asks no broker any more.
+        var isStopping = false
+    }
+
+    /// The topic's name.
+    let topic: String
+    private let topics: any TopicLister
+    private let sources: any RecordSources
+    private let clock: WorkerClock
+    private let state = Mutex(State())
+
+    /// A worker that ends may have to wait for two answers.
+    private static let timeoutMilliseconds = 2000
+    private static let silenceSeconds = 10.0
+    private static let confirmationSeconds = 5.0
+    /// The number of records before a partition's end among which entries are looked for.
+    private static let spans: [Int64] = [100, Int64(entryLimit)]
+    /// The number of entries that are looked for at most: each has a record.
+    static let entryLimit = 10_000
+    private static func makeChecks() -> Recurrence { Recurrence(everySeconds: 2) }
+
+    /// Makes the watch of a topic. It connects when it first looks.
+    ///
+    /// - Parameters:
+    ///   - client: the properties of a client.
+    ///   - consumer: the properties of a consumer.
+    /// - Throws: `KafkaError` where a property is unknown or refused.
+    package convenience init(topic: String, client: KafkaConfiguration, consumer: KafkaConfiguration) throws {
+        // A batch that was aborted has reached nobody.
+        let reader = consumer.setting("isolation.level", to: "read_committed")
+            .setting("enable.partition.eof", to: "true")
+        // An open transaction, this store's or another's, hides the records behind it, and loses none.
+        let topics = try Admin(configuration: client, countsOpenTransactions: true)
+        self.init(topic: topic, topics: topics, sources: reader)
+    }
+
+    /// Makes the watch of a topic.
+    ///
+    /// - Parameters:
+    ///   - topics: asks the broker for the topic's ends, open transactions included.
+    ///   - sources: reads what the topic holds, without batches that were aborted.
+    package init(
+        topic: String, topics: any TopicLister, sources: any RecordSources, clock: WorkerClock = .system
+    ) {
+        self.topic = topic
+        self.topics = topics
+        self.sources = sources
+        self.clock = clock
+    }
+
+    /// The key under which the store keeps the marks.
+    var key: String { "sentOffsets:\(topic)" }
+
+    /// The marks for the store.
+    var text: String { state.withLock { "\($0.marks)" } }
+
+    /// The cursor up to which entries are sent again; nil where nothing is.
+    var sendsAgainThrough: Int64? { state.withLock { $0.marks.again?.through } }
+
+    /// Goes on with the marks of the store, and returns the cursor behind which entries are sent again; nil where none are.
+    func begin(_ text: String?) -> Int64? {
+        state.withLock { state in
+            let isStopping = state.isStopping
+            state = State()
+            state.isStopping = isStopping
+            state.marks = text.flatMap { SentMarks($0) } ?? SentMarks()
+            state.begun = state.marks
+            state.areMarksLoaded = true
+            return state.marks.again?.reached
+        }
+    }
+
+    /// Notes that a batch follows. Until it is finished, only the sink may know whether it is.
+    func beginBatch() { state.withLock { $0.begun = $0.marks } }
+
+    /// Notes the places of delivered records, on the producer's thread.
+    package var onDelivery: @Sendable (TopicPartition, Int64) -> Void {
+        { [self] place, offset in
+            if place.topic == topic { state.withLock { $0.marks.delivered(place.partition, at: offset) } }
+        }
+    }
+
+    /// Notes the outbox's cursor, and tells whether all lost entries have now been sent again.
+    func reached(_ cursor: Int64) -> Bool {
+        state.withLock { $0.marks.reached(cursor) }
+    }
+
+    /// Accepts a loss: the outbox sends the entries between two cursors again.
+    func sendAgain(_ loss: Loss, from start: Int64, through cursor: Int64) {
+        state.withLock {
+            $0.marks.accept(loss.partitions, sendingAgain: SentMarks.Again(reached: start, through: cursor))
+        }
+    }
+
+    /// Ends a look that waits for records, and lets no other begin.
+    func prepareToStop() { state.withLock { $0.isStopping = true } }
+
+    // MARK: Looking
+
+    /// Asks the broker every two seconds, or where deliveries show a loss. While the broker does not answer nothing is
+    /// known to be lost.
+    ///
+    /// - Parameters:
+    ///   - cursor: the last entry that was delivered. A later one before a mark was under way during the loss: the entries
+    ///     before it may be lost.
+    ///   - entry: returns the number of the outbox's entry that a record carries, or nil.
+    /// - Throws: `KafkaError` where something is lost, and the rest cannot be read now.
+    func loss(through cursor: Int64, entry: (ConsumedRecord) throws -> Int64?) throws -> Loss? {
+        let marks = state.withLock { state -> SentMarks? in
+            if state.isStopping { return nil }
+            let isDue = state.checks.isDue(at: clock.seconds()) || state.suspectedSince != nil
+            return (isDue || state.marks.showsLoss) && !state.marks.partitions.isEmpty ? state.marks : nil
+        }
+        guard let marks else { return nil }
+        let lost = try? lost(marks)
+        guard let lost, !lost.isEmpty else {
+            state.withLock { state in
+                state.suspectedSince = nil
+                // A delivery before the broker's answer may hide a loss: the next one asks first.
+                if lost == nil { state.checks = Self.makeChecks() }
+            }
+            return nil
+        }
+        try confirm(marks, at: clock.seconds())
+        var last: Int64? = .max
+        for (partition, end) in lost.sorted(by: { $0.key < $1.key }) {
+            guard let known = last else { break }
+            let ordered = marks.orderedEnd(partition, end)
+            let kept = try lastEntry(TopicPartition(topic, partition), before: ordered) { record in
+                try entry(record).flatMap { $0 > cursor ? nil : $0 }
+            }
+            last = kept.map { min($0, known) }
+        }
+        return Loss(partitions: lost, lastEntry: last)
+    }
+
+    /// Lets the worker look again before it takes a loss for one: a broker may come up without its records, and have them
+    /// again soon. Deliveries below the marks leave no doubt.
+    ///
+    /// - Throws: `KafkaError` while it is to look again.
+    private func confirm(_ marks: SentMarks, at time: Double) throws {
+        let since = state.withLock { state in
+            let since = state.suspectedSince ?? time
+            state.suspectedSince = since
+            return since
+        }
+        if marks.showsLoss || time - since >= Self.confirmationSeconds {
+            state.withLock { $0.suspectedSince = nil }
+            return
+        }
+        throw KafkaError(.timedOut, "the broker tells an end of \(topic) before records that were delivered")
+    }
+
+    private func lost(_ marks: SentMarks) throws -> [Int32: Int64] {
+        guard let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic],
+            !found.isEmpty
+        else { return [:] }
+        let partitions = Set(found.map(\.number))
+        let asked = marks.partitions.filter { partitions.contains($0) }.map { TopicPartition(topic, $0) }
+        let told = try topics.ends(of: asked, timeoutMilliseconds: Self.timeoutMilliseconds)
+        var ends = Dictionary(uniqueKeysWithValues: told.map { ($0.key.partition, $0.value) })
+        if state.withLock({ $0.sound?.marks == marks && $0.sound?.ends == ends }) { return [:] }
+        let sound = (marks: marks, ends: ends)
+        for (partition, end) in ends where end < marks.mark(partition) {
+            ends[partition] = try readEnd(TopicPartition(topic, partition), from: end, before: marks.mark(partition))
+        }
+        let lost = marks.lost(partitions, ends: ends)
+        if lost.isEmpty { state.withLock { $0.sound = sound } }
+        return lost
+    }
+
+    /// Returns the end of a partition as its records show it. Tansu 0.6 tells an end that lies within the last batch.
+    private func readEnd(_ partition: TopicPartition, from told: Int64, before mark: Int64) throws -> Int64 {
+        var end = told
+        try read(partition, from: told, before: mark) { end = $0.offset + 1 }
+        return end
+    }
+
+    /// Looks in the topic for the entries that the sink has finished. A worker that was killed has not saved the places of
+    /// its last batches. A topic may also lose a batch before its sink has told that it is finished. The entries that stand
+    /// behind the marks are watched from then on.
+    ///
+    /// With marks of the store, it looks for the entry at the cursor, too. A worker that had the marks before may not have
+    /// noticed a loss, and may have moved the end behind them again.
+    ///
+    /// - Parameters:
+    ///   - finished: reads the entries that the outbox's cursor has still to reach, in their order.
+    ///   - reached: reads the entry at the outbox's cursor; nil where nobody knows whether it has records.
+    /// - Returns: the loss of the first entry that is lacking; nil where none is, or nobody can tell.
+    /// - Throws: `KafkaError` where the broker does not answer; what the parameters throw.
+    func loss(
+        of finished: @autoclosure () throws -> [Int64], behind reached: @autoclosure () throws -> Int64?,
+        entry: (ConsumedRecord) throws -> Int64?
+    ) throws -> Loss? {
+        let (begun, areLoaded) = state.withLock { ($0.begun, $0.areMarksLoaded) }
+        guard let marks = begun else { return nil }
+        let isLookedFor = areLoaded && marks.again == nil && !marks.partitions.isEmpty
+        let finished = try finished()
+        let entries = (isLookedFor ? try [reached()].compactMap(\.self) : []) + finished
+        let loss = entries.isEmpty ? nil : try look(for: entries, behind: finished.first, marks, entry)
+        state.withLock { ($0.begun, $0.areMarksLoaded) = (nil, false) }
+        return loss
+    }
+
+    private func look(
+        for entries: [Int64], behind firstUnsaved: Int64?, _ marks: SentMarks,
+        _ entry: (ConsumedRecord) throws -> Int64?
+    ) throws -> Loss? {
+        let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic] ?? []
+        var (lost, isWhole, reachesCursor) = (entries.first, false, false)
+        var places: [TopicPartition: Int64] = [:]
+        var kept: [Int32: Int64] = [:]
+        for span in Self.spans where lost != nil {
+            isWhole = !found.isEmpty
+            reachesCursor = isWhole
+            kept = [:]
+            var present: Set<Int64> = []
+            for number in found.map(\.number) {
+                let (partition, mark) = (TopicPartition(topic, number), marks.mark(number))
+                let range = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
+                let start = max(range.low, range.high - span)
+                // The marks may have a part of the batch already: its last record counts wherever it stands.
+                isWhole = isWhole && (start < mark || start == range.low && start <= mark)
+                if start >= range.high {
+                    reachesCursor = reachesCursor && mark == 0
+                    continue
+                }
+                let isRead = try read(partition, from: start, before: range.high) { record in
+                    guard let found = try entry(record) else { return }
+                    places[partition] = max(places[partition] ?? 0, record.offset)
+                    present.insert(found)
+                    if found < entries[0] { kept[number] = found }
+                }
+                isWhole = isWhole && isRead
+                // A record of an entry before shows that the look begins before the cursor's.
+                let isBefore = kept[number] != nil || start == range.low
+                reachesCursor = reachesCursor && (mark == 0 || start < mark && isBefore)
+            }
+            reachesCursor = reachesCursor && !present.isEmpty
+            lost = entries.first { !present.contains($0) }
+        }
+        let known = state.withLock { $0.marks }
+        for (partition, offset) in places where offset >= known.mark(partition.partition) {
+            onDelivery(partition, offset)
+        }
+        guard let lost, isWhole else { return nil }
+        if let first = firstUnsaved, lost >= first { return Loss(partitions: [:], lastEntry: lost - 1) }
+        // Where the records before the marks have expired, nobody can tell.
+        if !reachesCursor { return nil }
+        let ends = marks.partitions.map { kept[$0] ?? 0 }
+        return Loss(partitions: [:], lastEntry: ends.min())
+    }
+
+    /// Returns the last entry of a partition before an offset, or nil where there is none among the last records.
+    private func lastEntry(
+        _ partition: TopicPartition, before end: Int64, _ entry: (ConsumedRecord) throws -> Int64?
+    ) throws -> Int64? {
+        if end == 0 { return nil }
+        let low = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).low
+        for span in Self.spans where low < end {
+            let start = max(low, end - span)
+            if let last = try lastEntry(partition, from: start, before: end, entry) { return last }
+            if start == low { break }
+        }
+        return nil
+    }
+
+    private func lastEntry(
+        _ partition: TopicPartition, from start: Int64, before end: Int64, _ entry: (ConsumedRecord) throws -> Int64?
+    ) throws -> Int64? {
+        var last: Int64?
+        try read(partition, from: start, before: end) { last = try entry($0) ?? last }
+        return last
+    }
+
+    /// Reads a partition from one offset up to another, or up to its end where that comes first.
+    ///
+    /// - Returns: whether it came so far. The worker may only write, or an open transaction hides the rest.
+    /// - Throws: `KafkaError` where the broker is silent; what `each` throws.
+    @discardableResult
+    private func read(
+        _ partition: TopicPartition, from start: Int64, before end: Int64, _ each: (ConsumedRecord) throws -> Void
+    ) throws -> Bool {
+        let source = try sources.withoutGroup()
+        defer { try? source.close(timeoutMilliseconds: Self.timeoutMilliseconds) }
+        try source.assign(adding: [partition: start])
+        var heard = clock.seconds()
+        while clock.seconds() - heard < Self.silenceSeconds, !state.withLock({ $0.isStopping }) {
+            let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
+            for record in batch {
+                if record.offset < end { try each(record) }
+                if record.offset >= end - 1 { return true }
+            }
+            let ends = batch.errors.filter { $0.error.code == .partitionEnd }
+            if !ends.isEmpty { return ends.contains { $0.offset ?? 0 >= end } }
+            let codes = batch.errors.map(\.error.code)
+            if codes.contains(KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")) { return false }
+            if !batch.isEmpty { heard = clock.seconds() }
+        }
+        if state.withLock({ $0.isStopping }) {
+            throw KafkaError(.timedOut, "the worker ends before the broker answers")
+        }
+        throw KafkaError(
+            .timedOut, "the broker has given nothing of \(partition) for \(Int(Self.silenceSeconds)) seconds")
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import IngestCore
+import KafkaClient
+import ObjectGraph
+import Testing
+
+@testable import Simulation
+
+/// The simulation of whole workers; `make simulate` lives through thousands.
+@Suite struct SimulationTests {
+    @Test func `a few lives end clean, and an equal seed gives an equal life`() throws {
+        let model = try SimulatedModel.chat()
+        let first = UInt64.random(in: 0...UInt64(UInt32.max))
+        for seed in first..<first + 5 {
+            let life = Life(seed: seed, model: model)
+            let outcome = life.run(life.actions, keepsTimeline: true)
+            #expect(outcome.violation == nil, "\(life.report() ?? "")")
+            #expect(outcome.recordCount > 0 && outcome.stepCount > 0)
+            #expect(life.run(life.actions, keepsTimeline: true).timeline == outcome.timeline, "seed \(seed)")
+        }
+    }
+
+    @Test func `a night goes on behind its last whole line`() throws {
+        let path = NSTemporaryDirectory() + "/night-\(UUID().uuidString).txt"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var night = Night(path: path)
+        #expect(night.nextSeed == nil)
+        try night.add(Tally(lives: 500, steps: 9, records: 7, seconds: 1.5), from: 40, isFailed: false)
+        try night.add(Tally(lives: 3, steps: 2, records: 1, seconds: 0.5), from: 540, isFailed: true)
+        try (String(contentsOfFile: path, encoding: .utf8) + "lived 543 500 1 1").write(
+            toFile: path, atomically: true, encoding: .utf8)
+        let next = Night(path: path)
+        #expect(next.nextSeed == 543 && next.failedSeeds == [542])
+        #expect(next.tally == Tally(lives: 503, steps: 11, records: 8, seconds: 2))
+        #expect(next.tally == night.tally)
+    }
+
+    /// A world of one worker with a store for itself, and small chunks.
+    private func world(_ change: (inout WorkerConfiguration) -> Void = { _ in }) throws -> World {
+        var setup = Setup(seed: 1)
+        (setup.partitionCount, setup.processCount) = (1, 1)
+        setup.configuration.store.writers = .one
+        setup.configuration.chunk.maxOperations = 3
+        change(&setup.configuration)
+        return World(setup, model: try SimulatedModel.chat(), keepsTimeline: false)
+    }
+
+    @Test func `killed at each call that it makes, a worker leaves the oracle's store in its next life`() throws {
+        var call = 0
+        var wasKilled = true
+        while wasKilled {
+            let world = try world()
+            world.produce(10, to: 0)
+            world.processes[0].callsUntilKill = call
+            world.pass(seconds: 1)
+            wasKilled = world.processes[0].killCount > 0
+            Peace(world).come()
+            #expect(world.violation == nil, "killed at call \(call): \(world.violation?.description ?? "")")
+            call += 1
+        }
+        #expect(call > 30)
+    }
+
+    @Test func `a request is served between two rounds`() throws {
+        let world = try world()
+        world.produce(60, to: 0)
+        world.pass(seconds: 1)
+        let letters = try world.read { try $0.deadLetterCount() }
+        #expect(letters > 0)
+        let ticket = try #require(world.processes[0].submit(.dropDeadLetters(DeadLetterSelection())))
+        world.pass(seconds: 1)
+        guard case .result(.dropped(letters))? = ticket.takeAnswers().answers.last else {
+            return #expect(Bool(false), "no answer")
+        }
+        #expect(try world.read { try $0.deadLetterCount() } == 0)
+    }
+
+    @Test func `history goes at its age by the clock that is handed in`() throws {
+        let world = try world { $0.history.purgeEveryMinutes = 1 }
+        world.produce(20, to: 0)
+        world.pass(seconds: 1)
+        let last = try world.read { try $0.lastToken() }
+        #expect(try last > 0 && world.read { try $0.purgedToken() } == 0)
+        for _ in 0..<8 {
+            world.jump(seconds: 86_400)
+            world.produce(1, to: 0)
+            world.pass(seconds: 61)
+        }
+        #expect(try world.read { try $0.purgedToken() } >= last)
+    }
+
+    /// Lets the members act until none has a task, and returns the tasks in order.
+    private func settle(_ group: inout SimulatedGroup, _ owned: inout [Int: Set<TopicPartition>]) -> [String] {
+        var told: [String] = []
+        for _ in 0..<10 {
+            for id in owned.keys.sorted() {
+                switch group.nextTask(of: id, owned: (owned[id] ?? []).sorted(), at: 0) {
+                case .revoke(let gone):
+                    owned[id]?.subtract(gone)
+                    told.append("\(id) gives up \(gone.count)")
+                case .take(let new):
+                    owned[id]?.formUnion(new)
+                    told.append("\(id) takes \(new.count)")
+                case .lose:
+                    owned[id] = []
+                    told.append("\(id) loses all")
+                case nil: break
+                }
+            }
+        }
+        return told
+    }
+
+    @Test(arguments: [false, true]) func `a group gives each partition to one member`(isCooperative: Bool) {
+        let partitions = (0..<4).map { TopicPartition("t", $0) }
+        var group = SimulatedGroup(partitions: partitions, isCooperative: isCooperative)
+        var owned: [Int: Set<TopicPartition>] = [0: []]
+        group.join(0, at: 0)
+        #expect(settle(&group, &owned) == ["0 takes 4"])
+        owned[1] = []
+        group.join(1, at: 0)
+        let told = settle(&group, &owned)
+        #expect(told.contains(isCooperative ? "0 gives up 2" : "0 gives up 4"))
+        #expect(owned.values.map(\.count) == [2, 2])
+        #expect(Set(owned.values.flatMap { $0 }) == Set(partitions))
+        #expect(group.isSettled)
+        // A silent member's place is given away, and the member learns of it when it comes back.
+        group.hear(0, at: 20)
+        group.expire(at: 20)
+        let former = owned[1] ?? []
+        owned[1] = nil
+        _ = settle(&group, &owned)
+        #expect(owned[0]?.count == 4)
+        owned[1] = former
+        #expect(settle(&group, &owned).contains("1 loses all"))
+        #expect(owned.values.map(\.count) == [2, 2])
+    }
+}

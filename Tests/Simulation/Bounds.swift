@@ -1,0 +1,38 @@
+/// Checks invariants in the midst of a life.
+struct Bounds {
+    private let world: World
+    /// A fault that lasts is to be seen within so many seconds.
+    private static let noticeSeconds = 5.0
+
+    init(_ world: World) { self.world = world }
+
+    func check() {
+        for process in world.processes where process.state == .running {
+            checkReadiness(process)
+            checkOutbox(process)
+        }
+    }
+
+    /// I6: within five seconds of a fault that lasts, readiness says so.
+    private func checkReadiness(_ process: SimulatedProcess) {
+        let time = world.seconds - Self.noticeSeconds
+        if process.awakeSinceSeconds >= time || !process.failures.isEmpty { return }
+        if world.isBrokerSilent, world.broker.silentFromSeconds < time {
+            world.violate("I6", "worker \(process.number) is ready, though the broker is silent")
+        }
+        if world.isStoreRefusing, let refused = process.refusedAtSeconds, refused < time {
+            world.violate("I6", "worker \(process.number) is ready, though the store refuses")
+        }
+    }
+
+    /// I5: where too many transactions wait to be notified, no more are made. A round may have begun a few before. A worker
+    /// from which another has taken the store over makes none, and counts those that the other has delivered.
+    private func checkOutbox(_ process: SimulatedProcess) {
+        let limit = world.configuration.notifications.maxOutboxTransactions
+        let isWatched =
+            world.configuration.store.writers == .one && limit > 0 && world.broker.lostOutputAtSeconds == nil
+        if isWatched, !process.isFenced, process.waitingCount > limit + 4 + world.retryCount * 10 {
+            world.violate("I5", "\(process.waitingCount) transactions wait, and the limit is \(limit)")
+        }
+    }
+}
