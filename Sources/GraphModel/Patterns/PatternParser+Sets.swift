@@ -13,7 +13,7 @@ extension PatternParser {
             ])
         }
         if skip("\\X") { return .set(.any(lineEnds: true)) }
-        return folded(try escapedSet())
+        return .set(folded(try escapedSet()))
     }
 
     /// Reads an escape that stands for a character or a set of them.
@@ -33,7 +33,7 @@ extension PatternParser {
         case "v": return .verticalSpace
         case "V": return .inverted(.verticalSpace)
         case "p": return try property()
-        case "P": return .inverted(try property())
+        case "P": return .inverted(folded(try property()))
         case "n": return .scalar(0x0A)
         case "t": return .scalar(0x09)
         case "r": return .scalar(0x0D)
@@ -60,7 +60,7 @@ extension PatternParser {
         guard let set = PatternSet.named(name) else {
             throw PatternFault("There is no property '\(name)'; of scripts write the ranges, such as [\\u0370-\\u03FF]")
         }
-        return isInverted ? .inverted(set) : set
+        return isInverted ? .inverted(folded(set)) : set
     }
 
     private mutating func code(digits: Int, radix: Int) throws(PatternFault) -> PatternSet {
@@ -100,7 +100,7 @@ extension PatternParser {
             if skip("]") { break }
             operation = ["&&", "--", "~~"].first { skip($0) } ?? ""
         }
-        let set = whole ?? .union([])
+        let set = folded(whole ?? .union([]))
         return isInverted ? .inverted(set) : set
     }
 
@@ -134,7 +134,7 @@ extension PatternParser {
             let isInverted = skip("^")
             let name = try text(upTo: ":]")
             guard let set = PatternSet.named(name) else { throw PatternFault("There is no class '[:\(name):]'") }
-            return isInverted ? .inverted(set) : set
+            return isInverted ? .inverted(folded(set)) : set
         }
         if next == "[" { return try characterClass() }
         let first = try classCharacter()

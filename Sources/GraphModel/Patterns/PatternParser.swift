@@ -55,7 +55,10 @@ struct PatternParser {
         return text.cluster(code).map { .cluster($0) } ?? .scalar(code)
     }
 
-    func folded(_ set: PatternSet) -> PatternTree { .set(flags.ignoresCase ? .eitherCase(set) : set) }
+    /// Returns a set that takes either case, where the pattern ignores cases.
+    ///
+    /// A set that is inverted ignores them before: `(?i)[^a]` takes neither `a` nor `A`. Source: ICU, `RegexCompile`.
+    func folded(_ set: PatternSet) -> PatternSet { flags.ignoresCase ? .eitherCase(set) : set }
 
     /// Reads the text up to a mark, and skips that.
     mutating func text(upTo end: String) throws(PatternFault) -> String {
@@ -84,7 +87,7 @@ struct PatternParser {
         while position < text.codes.count, next != "|", next != ")" {
             if flags.ignoresSpaces, skipSpace() { continue }
             if skip("\\Q") {
-                for scalar in try text(upTo: "\\E").unicodeScalars { parts.append(folded(.scalar(scalar.value))) }
+                for scalar in try text(upTo: "\\E").unicodeScalars { parts.append(.set(folded(.scalar(scalar.value)))) }
                 continue
             }
             parts.append(try counted(try atom()))
@@ -105,7 +108,7 @@ struct PatternParser {
     private mutating func atom() throws(PatternFault) -> PatternTree {
         switch next {
         case "(": return try group()
-        case "[": return folded(try characterClass())
+        case "[": return .set(try characterClass())
         case "\\": return try escape()
         case ".":
             position += 1
@@ -117,7 +120,7 @@ struct PatternParser {
             position += 1
             return .place(flags.anchorsMatchLines ? .lineEnd : unit == .scalars ? .endBeforeLineEnd : .end)
         case "*", "+", "?": throw PatternFault("It counts nothing with '\(next ?? "*")'")
-        default: return folded(try literal())
+        default: return .set(folded(try literal()))
         }
     }
 

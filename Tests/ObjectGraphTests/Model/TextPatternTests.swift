@@ -15,6 +15,9 @@ import Testing
         ("a$", "a\n", false), ("(?s)a.b", "a\nb", true), ("(?x) a b # c", "ab", true), ("[[:alpha:]]", "é", true),
         ("[a-z--c]", "c", false), ("[\\w&&[^\\d]]", "1", false), ("\\u00e9", "é", true), ("(|a)é", "é", true),
         ("^(a|b)*c{2,3}$", "abbaccc", true), ("^a{0}$", "", true), ("\\Qa.é\\E", "a.é", true), ("a{", "a{", true),
+        ("(?i)[^a]", "A", false), ("(?i)\\P{Lu}", "a", false), ("(?i)[\\p{^Lu}]", "A", false),
+        ("(?i)[[:^lower:]]", "A", false), ("(?i)[[^a]b]", "A", false), ("(?i)[a-c--b]", "B", false),
+        ("(?i)[^a]", "b", true), ("(?i)[a-c]", "B", true),
     ])
     func `a pattern matches as Unicode's characters do`(_ pattern: String, _ text: String, _ expected: Bool) throws {
         #expect(try TextPattern(pattern).matches(text) == expected)
