@@ -188,18 +188,19 @@ package final class SentTopic: Sendable {
         var ends = Dictionary(uniqueKeysWithValues: told.map { ($0.key.partition, $0.value) })
         if state.withLock({ $0.sound?.marks == marks && $0.sound?.ends == ends }) { return [:] }
         let sound = (marks: marks, ends: ends)
-        for (partition, end) in ends where end < marks.mark(partition) {
-            ends[partition] = try readEnd(TopicPartition(topic, partition), from: end, before: marks.mark(partition))
+        for (partition, told) in ends {
+            ends[partition] = try end(of: TopicPartition(topic, partition), told: told, mark: marks.mark(partition))
         }
         let lost = marks.lost(partitions, ends: ends)
         if lost.isEmpty { state.withLock { $0.sound = sound } }
         return lost
     }
 
-    /// Returns the end of a partition as its records show it. Tansu 0.6 tells an end that lies within the last batch.
-    private func readEnd(_ partition: TopicPartition, from told: Int64, before mark: Int64) throws -> Int64 {
+    /// Returns the end of a partition. Where the broker tells one before the mark, the records show whether it is right:
+    /// Tansu 0.6 tells an end that lies within the last batch.
+    private func end(of partition: TopicPartition, told: Int64, mark: Int64) throws -> Int64 {
         var end = told
-        try read(partition, from: told, before: mark) { end = $0.offset + 1 }
+        if told < mark { try read(partition, from: told, before: mark) { end = $0.offset + 1 } }
         return end
     }
 
@@ -245,14 +246,15 @@ package final class SentTopic: Sendable {
             for number in found.map(\.number) {
                 let (partition, mark) = (TopicPartition(topic, number), marks.mark(number))
                 let range = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
-                let start = max(range.low, range.high - span)
+                let end = try end(of: partition, told: range.high, mark: mark)
+                let start = max(range.low, end - span)
                 // The marks may have a part of the batch already: its last record counts wherever it stands.
                 isWhole = isWhole && (start < mark || start == range.low && start <= mark)
-                if start >= range.high {
+                if start >= end {
                     reachesCursor = reachesCursor && mark == 0
                     continue
                 }
-                let isRead = try read(partition, from: start, before: range.high) { record in
+                let isRead = try read(partition, from: start, before: end) { record in
                     guard let found = try entry(record) else { return }
                     places[partition] = max(places[partition] ?? 0, record.offset)
                     present.insert(found)
