@@ -105,7 +105,7 @@ extension MemorySnapshot {
     func deadLetters(
         _ selection: DeadLetterSelection, after id: Int64, limit: Int, valueLimit: Int?
     ) throws -> [DeadLetter] {
-        tables.deadLetters(after: id).filter(selection.includes).prefix(limit).map { letter in
+        tables.deadLetters(after: id).lazy.filter(selection.includes).prefix(limit).map { letter in
             guard let valueLimit else { return letter }
             var preview = letter
             (preview.key, preview.headers) = (nil, nil)

@@ -79,7 +79,7 @@ package struct Life {
         let partition = world.random.number(below: world.broker.inputs.count)
         switch action {
         case .produce:
-            let count = 1 + world.random.number(below: 90)
+            let count = 1 + world.random.number(below: 170)
             world.note("produces \(count) records to partition \(partition)")
             world.produce(count, to: partition)
         case .pass: world.pass(seconds: Double(1 + world.random.number(below: 400)) / 1000)

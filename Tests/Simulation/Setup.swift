@@ -21,7 +21,7 @@ package struct Setup {
         var configuration = WorkerConfiguration()
         configuration.topics = [TopicConfiguration(name: SimulatedBroker.input)]
         configuration.store.writers = random.number(below: 2) == 0 ? .one : .many
-        configuration.chunk.maxOperations = [1, 3, 10, 50][random.number(below: 4)]
+        configuration.chunk.maxOperations = [1, 3, 10, 20, 50, 50, 100, 200][random.number(below: 8)]
         configuration.chunk.maxBacklogOperations = configuration.chunk.maxOperations * (1 + random.number(below: 8))
         configuration.chunk.threads = 1 + random.number(below: 2)
         configuration.notifications.topic = SimulatedBroker.output

@@ -104,16 +104,16 @@ extension MemoryTables {
     /// Copies the history and the records beside the objects.
     mutating func readRecords(_ session: any SnapshotSession) throws {
         purgedToken = try session.purgedToken()
-        transactions = MemoryLog(try session.transactions(HistorySelection(), limit: .max))
-        changes = MemoryLog(try session.changes(HistorySelection(), limit: .max))
+        try session.transactions(HistorySelection(), limit: .max).forEach { transactions.append($0) }
+        try session.changes(HistorySelection(), limit: .max).forEach { changes.append($0) }
         try session.ranges(HistorySelection()) { range in
             ranges.append(range)
             return true
         }
         cursors = try session.cursors()
         positions = try session.positions()
-        deadLetters = MemoryLog(
-            try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max, valueLimit: nil))
+        try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max, valueLimit: nil)
+            .forEach { deadLetters.append($0) }
         conflicts = try session.conflicts(after: 0, limit: .max)
     }
 }
