@@ -151,7 +151,7 @@ struct PartitionState: Sendable {
         offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint, actions: inout [PartitionAction]
     ) -> RecordVerdict {
         if missing != nil { actions += handle(.found) }
-        if comparison != .notNeeded || !pauses.isDisjoint(with: .dropping) {
+        if comparison != .notNeeded || dropsRecords {
             comparison = .now
             return .skip
         }
@@ -162,6 +162,12 @@ struct PartitionState: Sendable {
             actions += handle(.otherRecordFound(reason))
             return .skip
         }
+    }
+
+    /// Whether records that come are read again later. A partition that is assigned during a pause delivers some before
+    /// the client pauses it: applied, they would fill an outbox further with every rebalance.
+    private var dropsRecords: Bool {
+        !pauses.isDisjoint(with: .dropping) || !pauses.isDisjoint(with: .client) && !isPausedInClient
     }
 
     /// Handles an event, and returns the actions to carry out at once; ``due`` has the rest.

@@ -237,6 +237,26 @@ import Testing
         #expect(state.due == [.resume, .compareLastRecord])
     }
 
+    @Test(arguments: [PauseReasons.outbox, .deadLetters])
+    func `a partition assigned during a pause drops records until the client pauses it`(_ reason: PauseReasons) {
+        var partitions = AssignedPartitions(topics: ["t"])
+        partitions.pause(for: reason)
+        let partition = TopicPartition("t", 0)
+        var actions: AssignedPartitions.Actions = []
+        func receive(_ offset: Int64) -> RecordVerdict {
+            partitions.receive(
+                partition, offset: offset, fingerprint: PartitionFixture.fingerprint(Int(offset)), actions: &actions)
+        }
+        let position = PartitionFixture.position(10, last: 9)
+        #expect(partitions.assign(partition, at: position, actions: &actions) == 9)
+        #expect(receive(9) == .skip && receive(10) == .skip)
+        #expect(partitions[partition]?.due == [.pause, .compareLastRecord])
+        _ = partitions.handle(.clientChanged(isPaused: true), partition)
+        #expect(partitions.handle(.positionRead(position), partition).map(\.action) == [.seek(9)])
+        partitions.goOn(without: reason)
+        #expect(partitions[partition]?.due == [.resume, .compareLastRecord])
+    }
+
     @Test func `while the store refuses nothing counts, and reading goes back to the store's position`() {
         var state = reading()
         #expect(state.receive(10) == .applied)
