@@ -181,7 +181,8 @@ final class World: @unchecked Sendable {
         // A worker that has just lost the role of delivery, and does not know it yet, may write over what is lost. The broker
         // fences the transactions of such a worker.
         let isFenced = topic == SimulatedBroker.output && configuration.notifications.transactional
-        if !isFenced { pass(seconds: 15) }
+        // Nor does it learn of that while the store refuses.
+        if !isFenced { pass(seconds: max(seconds, storeRefusesUntilSeconds) + 15 - seconds) }
         let high = Int(broker.high(TopicPartition(topic, 0)))
         let offset = random.number(below: 2) == 0 ? 0 : random.number(below: high + 1)
         note("the broker loses \(topic) from offset \(offset) of \(high)")
