@@ -8,7 +8,10 @@ extension ConsumerWorker {
     func process(_ batch: RecordBatch, _ source: any RecordSource) throws {
         let hasBacklog = hasBacklog(after: batch, source)
         var actions: AssignedPartitions.Actions = []
-        for record in batch {
+        var ahead = RecordsAhead()
+        let runsPrograms = decoders.values.contains { $0.runsPrograms }
+        for (index, record) in batch.enumerated() {
+            if runsPrograms { ahead.next(at: index, of: batch.count).forEach { expect(batch[$0]) } }
             let partition = record.topicPartition
             let input = Self.source(record, partition)
             let verdict = partitions.receive(
@@ -25,10 +28,14 @@ extension ConsumerWorker {
             } catch let error as DecodeError where error.isRetriable {
                 beginDecodeWait(of: partition, error)
             }
-            if decoders[partition.topic]?.runsPrograms == true { health.report(.heartbeat) }
+            if runsPrograms, decoders[partition.topic]?.runsPrograms == true { health.report(.heartbeat) }
         }
         // An end-of-partition event says nothing about other partitions.
         try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
+    }
+
+    private func expect(_ record: ConsumedRecord) {
+        decoders[record.topic]?.expect(Self.source(record, record.topicPartition))
     }
 
     /// Tells whether at least another chunk waits on the broker, as far as the client knows.

@@ -26,6 +26,9 @@ package final class RecordDecoders {
         try decoder(of: record.place.topic).decode(record)
     }
 
+    /// Lets the program of a record begin that is decoded soon.
+    func expect(_ record: SourceRecord) { try? decoder(of: record.place.topic).expect(record) }
+
     /// Checks that the routes of a topic fit the model: else the configuration is at fault, and none of its records.
     ///
     /// - Throws: ``RouteError``.

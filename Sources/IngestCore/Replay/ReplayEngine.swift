@@ -78,8 +78,9 @@ package final class ReplayEngine {
         let detail = reader.fingerprint?.description
         var progress = Recurrence(everySeconds: 0.1)
         var hasMore = true
+        var records = HeldRecords(limit: looksAhead(decoding) ? RecordsAhead.limit : 0)
         while hasMore, !isStopping() {
-            hasMore = try reader.next { file in
+            hasMore = try records.next(of: reader, ahead: { expect($0, decoding) }) { file in
                 let record = decoding.source(of: file)
                 if decoding.holdsRecord(file) { return try addLine(record, detail: detail) }
                 try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
@@ -90,22 +91,42 @@ package final class ReplayEngine {
         }
         try pipeline.finish()
         onProgress(Progress(reader))
-        return FileResult(path: path, records: reader.recordNumber - skipped, resumedAfter: skipped)
+        let count = reader.recordNumber - records.count - skipped
+        return FileResult(path: path, records: count, resumedAfter: skipped)
+    }
+
+    /// Whether programs are given the records of a file ahead. A pipe may be slow: none of its records waits for the next.
+    private func looksAhead(_ decoding: FileDecoding) -> Bool {
+        if decoding.reader.fingerprint == nil || decoding.rows != nil { return false }
+        let routes = configuration.topics.flatMap(\.routes) + configuration.files.flatMap(\.routes)
+        return decoding.decoder.runsPrograms || routes.contains { $0.program != nil }
+    }
+
+    /// Lets the program of a record begin that is decoded soon.
+    private func expect(_ file: FileRecord, _ decoding: FileDecoding) {
+        let record = decoding.source(of: file)
+        if !decoding.holdsRecord(file) { return decoding.decoder.expect(record) }
+        guard let bytes = record.value, let line = try? RecordLine(bytes, parser: knownLineParser) else { return }
+        line.withRecord { decoders.expect($0) }
+    }
+
+    private var knownLineParser: JSONParser {
+        let parser = lineParser ?? RecordLine.parser(configuration.limits)
+        lineParser = parser
+        return parser
     }
 
     /// Adds the record that a line holds with its key, as its own source would; the file's position counts.
     private func addLine(_ line: SourceRecord, detail: String?) throws {
         let whole: RecordLine
         do {
-            let parser = lineParser ?? RecordLine.parser(configuration.limits)
-            lineParser = parser
             if let fault = line.fault { throw fault }
             guard let bytes = line.value, line.totalBytes == bytes.count else {
                 throw DecodeError(
                     code: "decode.too_large",
                     "The line has \(line.totalBytes) bytes, more than limits.maxRecordBytes. Raise the limit")
             }
-            whole = try RecordLine(bytes, parser: parser)
+            whole = try RecordLine(bytes, parser: knownLineParser)
         } catch let error as DecodeError {
             return try pipeline.add(line, nextOffset: line.place.offset, detail: detail) { _ throws(DecodeError) in
                 throw error

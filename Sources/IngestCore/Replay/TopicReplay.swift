@@ -249,7 +249,13 @@ package final class TopicReplay {
 
     private func take(_ batch: RecordBatch, _ decoder: EventDecoder, _ consumer: Consumer) throws {
         var refetched: Set<TopicPartition> = []
-        for record in batch where !refetched.contains(record.topicPartition) {
+        var ahead = RecordsAhead()
+        for (index, record) in batch.enumerated() where !refetched.contains(record.topicPartition) {
+            if decoder.runsPrograms {
+                ahead.next(at: index, of: batch.count).forEach {
+                    decoder.expect(ConsumerWorker.source(batch[$0], batch[$0].topicPartition))
+                }
+            }
             if readings[record.topicPartition]?.isUncompared == true {
                 refetched.insert(record.topicPartition)
                 try compareAgain(record.topicPartition, consumer)

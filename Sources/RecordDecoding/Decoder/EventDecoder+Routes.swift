@@ -21,18 +21,28 @@ extension EventDecoder {
         _ root: JSONValue, _ record: SourceRecord, schema: JSONValue? = nil
     ) throws(DecodeError) -> ChangeSet {
         let scope = scope(record, root: root, schema: schema)
-        for route in routes {
-            let type = try route.type(in: scope)
-            guard route.takes(type: type), route.takes(record, fields: root, schema: schema) else { continue }
-            if let path = route.each {
-                guard let array = root.member(at: path), array.kind == .array else { continue }
-                usage?.count(route)
-                return try decodeElements(of: array, record)
-            }
-            usage?.count(route, scope, fields: scope, data: root.member(at: route.data))
-            return try decodeRouted(route, type: type, scope)
+        guard let (index, type) = try takingRoute(scope) else {
+            throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
         }
-        throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
+        let route = routes[index]
+        if let path = route.each, let array = root.member(at: path) {
+            usage?.count(route)
+            return try decodeElements(of: array, record)
+        }
+        usage?.count(route, scope, fields: scope, data: root.member(at: route.data))
+        return try decodeRouted(route, type: type, scope)
+    }
+
+    /// Returns the first route that takes a record, with the record's type; nil where none does.
+    func takingRoute(_ scope: RouteScope) throws(DecodeError) -> (index: Int, type: String?)? {
+        for (index, route) in routes.enumerated() {
+            let type = try route.type(in: scope)
+            guard route.takes(type: type), route.takes(scope.record, fields: scope.root, schema: scope.rootSchema)
+            else { continue }
+            if let path = route.each, scope.root.member(at: path)?.kind != .array { continue }
+            return (index, type)
+        }
+        return nil
     }
 
     /// Decodes a record that is an array of events, each by its own route. One that fails makes the record fail.

@@ -140,11 +140,20 @@ package final class ProgramProcess {
     // MARK: Frames
 
     /// Sends a frame, and waits for its answer; a process that ended is gone then, and so is one that kept silent.
-    func exchange(_ frame: [UInt8]) -> Answer {
+    func exchange(_ frame: [UInt8]) -> Answer { send(frame: frame) ?? answer() }
+
+    /// Sends a frame; the process answers frames in their order.
+    ///
+    /// - Returns: nil, or how the process ended, or that it takes nothing; it is gone then.
+    func send(frame: [UInt8]) -> Answer? {
         let length = UInt32(frame.count)
-        let head = (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
-        guard send(head + frame), let answer = receive(4) else { return given(errno) }
-        let count = answer.reversed().reduce(0) { $0 << 8 | Int($1) }
+        return send((0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + frame) ? nil : given(errno)
+    }
+
+    /// Waits for the next answer; a process that ended is gone then, and so is one that kept silent.
+    func answer() -> Answer {
+        guard let head = receive(4) else { return given(errno) }
+        let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
         // The outputs may pass their limit by the last of them, which memory bounds.
         guard (1...Int(Int32.max)).contains(count), let content = receive(count) else { return given(errno) }
         return .frame(mark: content[0], Array(content[1...]))

@@ -5,6 +5,17 @@ import GraphCore
 /// Used by one thread.
 final class RecordProgram {
     let process: ProgramProcess
+    /// The inputs that the process has, and for whose outputs nobody has asked yet; the oldest first.
+    private var ahead: [InputAhead] = []
+    /// Inputs ahead have no more bytes than a socket holds, so that no process waits for the other to read.
+    private static let maximumAheadBytes = 1 << 16
+
+    private struct InputAhead {
+        let input: [UInt8]
+        /// The answer, where another input's came behind it; nil while the process has not given it.
+        var answer: ProgramProcess.Answer?
+    }
+
     private let parser: JSONParser
     private let text: String
     /// The texts that stand in the program: an error that is one of them shows nothing of a record.
@@ -63,6 +74,7 @@ final class RecordProgram {
     }
 
     private func start() -> Start {
+        ahead = []
         do throws(ProgramProcess.StartFailure) { try process.start() } catch { return .failed(error.reason) }
         switch process.exchange(Array(text.utf8)) {
         case .frame(UInt8(ascii: "r"), _): return .started
@@ -75,6 +87,35 @@ final class RecordProgram {
     private static func unavailable(_ reason: String) -> DecodeError {
         DecodeError(
             code: "jq.unavailable", "The process that runs jq programs cannot be started: \(reason)", isRetriable: true)
+    }
+
+    /// The number of inputs that the process has ahead; for tests.
+    var aheadCount: Int { ahead.count }
+
+    /// Gives the process an input for whose outputs somebody asks soon: it works on that while the worker does. Nothing
+    /// depends on it but the time.
+    func expect(_ input: [UInt8]) {
+        let bytes = ahead.reduce(input.count) { $0 + $1.input.count }
+        guard process.isRunning, ahead.count < RecordsAhead.limit, bytes <= Self.maximumAheadBytes else { return }
+        if process.send(frame: input) == nil { ahead.append(InputAhead(input: input)) }
+    }
+
+    /// Returns the answer to an input, which the process may have been given ahead. It answers inputs in their order: the
+    /// answers before are kept, unless this input was given behind them, and they are passed over.
+    private func answer(to input: [UInt8]) -> ProgramProcess.Answer {
+        let isAhead = ahead.contains { $0.input == input }
+        if !isAhead, let failure = process.send(frame: input) { return failure }
+        var kept: [InputAhead] = []
+        while let next = ahead.first {
+            ahead.removeFirst()
+            let answer = next.answer ?? process.answer()
+            guard case .frame(_, let content) = answer else { return answer }
+            if next.input == input { return answer }
+            // The process makes a large one again, which would take room for long.
+            if content.count <= Self.maximumAheadBytes { kept.append(InputAhead(input: next.input, answer: answer)) }
+        }
+        ahead = kept
+        return process.answer()
     }
 
     /// Runs the program on an input, which is the JSON text of its variables and of the value in an array.
@@ -94,7 +135,7 @@ final class RecordProgram {
                 case .failed(let reason): action = run.take(.notStarted(reason))
                 }
             case .send:
-                switch process.exchange(input) {
+                switch answer(to: input) {
                 case .frame(let answered, let bytes):
                     (mark, content) = (answered, bytes)
                     action = run.take(.answered)

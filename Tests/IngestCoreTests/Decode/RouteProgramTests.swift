@@ -1,6 +1,7 @@
 import Foundation
 import KafkaClient
 import ObjectGraph
+import TestSupport
 import Testing
 
 @testable import IngestCore
@@ -209,6 +210,63 @@ import Testing
         for (number, (what, code)) in codes.sorted(by: { $0.key < $1.key }).enumerated() {
             #expect(decoder.failure("{\"do\":\"\(what)\"}")?.code == code)
             #expect(try decoder.shown("{\"n\":\(number)}") == ["upsert Part \(number)"])
+        }
+    }
+
+    /// Some records end the process, some are given ahead and never decoded, and some are decoded and were not given ahead.
+    @Test func `records given ahead have the outcomes that they have alone`() throws {
+        let program = """
+            if .do == "memory" then [range(100000000)] elif .do == "crash" then reduce range(1000000) as $i (0; [.])
+            elif .do == "error" then error("no part") else {type: "part.upserted", data: {number: .n, label: .label}} end
+            """
+        let limits = { (limits: inout LimitConfiguration) in limits.maxProgramMegabytes = 64 }
+        let (alone, together) = (try decoder(program, limits), try decoder(program, limits))
+        Seeds.forEach(runs: 1) { seed in
+            var random = SeededRandom(seed: seed)
+            let records = (0..<100).map { number in
+                let what = ["memory", "crash", "error"][random.number(below: 3)]
+                let label = String(
+                    repeating: "x", count: random.number(below: 20) == 0 ? 70_000 : random.number(below: 900))
+                return random.number(below: 25) == 0
+                    ? "{\"do\":\"\(what)\"}" : "{\"n\":\(number),\"label\":\"\(label)\"}"
+            }
+            var ahead = RecordsAhead()
+            for (index, record) in records.enumerated() {
+                for next in ahead.next(at: index, of: records.count) where random.number(below: 20) > 0 {
+                    TestRecord(records[next]).deliver { together.decoder.expect($0) }
+                }
+                if random.number(below: 10) == 0 { continue }
+                func outcome(_ decoder: TestDecoder) -> [String] {
+                    do { return try decoder.shown(record) } catch {
+                        return [(error as? DecodeError)?.code ?? "\(error)"]
+                    }
+                }
+                #expect(outcome(together) == outcome(alone), "seed \(seed), record \(index)")
+            }
+        }
+    }
+
+    @Test func `answers are kept for records given ahead, and passed over for records that nobody decodes`() throws {
+        let decoder = try decoder("{type: \"part.upserted\", data: {number: .n}}")
+        let program = try #require(decoder.decoder.routes[0].program)
+        func record(_ number: Int) -> String { "{\"n\":\(number)}" }
+        for number in 0..<100 { TestRecord(record(number)).deliver { decoder.decoder.expect($0) } }
+        #expect(program.aheadCount == RecordsAhead.limit)
+        for (number, left) in [(0, 31), (500, 31), (5, 26), (3, 26), (31, 0), (7, 0)] {
+            #expect(try decoder.shown(record(number)) == ["upsert Part \(number)"])
+            #expect(program.aheadCount == left, "behind record \(number)")
+        }
+    }
+
+    @Test func `each record of a row is given ahead once, and not too early`() {
+        for count in [0, 1, 15, 16, 17, 32, 33, 500] {
+            var ahead = RecordsAhead()
+            var given: [Int] = []
+            for index in 0..<count {
+                given += ahead.next(at: index, of: count)
+                #expect(given.count > index && given.count <= index + RecordsAhead.limit)
+            }
+            #expect(given == Array(0..<count))
         }
     }
 
