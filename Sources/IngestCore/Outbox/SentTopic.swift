@@ -196,7 +196,7 @@ package final class SentTopic: Sendable {
         return lost
     }
 
-    /// Returns the end of a partition. Where the broker tells one before the mark, the records show whether it is right:
+    /// Returns the end of a partition. Where the broker tells one before the mark, the records show whether it is right.
     /// Tansu 0.6 tells an end that lies within the last batch.
     private func end(of partition: TopicPartition, told: Int64, mark: Int64) throws -> Int64 {
         var end = told
