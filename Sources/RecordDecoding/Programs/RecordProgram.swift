@@ -100,17 +100,19 @@ final class RecordProgram {
         if process.send(frame: input) == nil { ahead.append(InputAhead(input: input)) }
     }
 
-    /// Returns the answer to an input, which the process may have been given ahead. It answers inputs in their order: the
-    /// answers before are kept, unless this input was given behind them, and they are passed over.
-    private func answer(to input: [UInt8]) -> ProgramProcess.Answer {
+    /// Returns the answer to an input, which the process may have been given ahead. It answers inputs in their order. The
+    /// answers before are kept; where this input was given behind them, nobody asks for them, and they are passed over.
+    ///
+    /// - Returns: nil where the process ended at another input.
+    private func answer(to input: [UInt8]) -> ProgramProcess.Answer? {
         let isAhead = ahead.contains { $0.input == input }
-        if !isAhead, let failure = process.send(frame: input) { return failure }
+        if !isAhead, let failure = process.send(frame: input) { return ahead.isEmpty ? failure : nil }
         var kept: [InputAhead] = []
         while let next = ahead.first {
             ahead.removeFirst()
             let answer = next.answer ?? process.answer()
-            guard case .frame(_, let content) = answer else { return answer }
             if next.input == input { return answer }
+            guard case .frame(_, let content) = answer else { return nil }
             // The process makes a large one again, which would take room for long.
             if content.count <= Self.maximumAheadBytes { kept.append(InputAhead(input: next.input, answer: answer)) }
         }
@@ -136,6 +138,7 @@ final class RecordProgram {
                 }
             case .send:
                 switch answer(to: input) {
+                case nil: action = run.take(.endedAtAnother)
                 case .frame(let answered, let bytes):
                     (mark, content) = (answered, bytes)
                     action = run.take(.answered)

@@ -217,14 +217,17 @@ import Testing
     @Test func `records given ahead have the outcomes that they have alone`() throws {
         let program = """
             if .do == "memory" then [range(100000000)] elif .do == "crash" then reduce range(1000000) as $i (0; [.])
-            elif .do == "error" then error("no part") else {type: "part.upserted", data: {number: .n, label: .label}} end
+            elif .do == "error" then error("no part") elif .do == "loop" then def f: f; f
+            else {type: "part.upserted", data: {number: .n, label: .label}} end
             """
-        let limits = { (limits: inout LimitConfiguration) in limits.maxProgramMegabytes = 64 }
+        let limits = { (limits: inout LimitConfiguration) in
+            (limits.maxProgramMegabytes, limits.maxProgramMilliseconds) = (64, 1000)
+        }
         let (alone, together) = (try decoder(program, limits), try decoder(program, limits))
         Seeds.forEach(runs: 1) { seed in
             var random = SeededRandom(seed: seed)
             let records = (0..<100).map { number in
-                let what = ["memory", "crash", "error"][random.number(below: 3)]
+                let what = ["memory", "crash", "error", "loop"][random.number(below: 4)]
                 let label = String(
                     repeating: "x", count: random.number(below: 20) == 0 ? 70_000 : random.number(below: 900))
                 return random.number(below: 25) == 0
@@ -255,6 +258,18 @@ import Testing
         for (number, left) in [(0, 31), (500, 31), (5, 26), (3, 26), (31, 0), (7, 0)] {
             #expect(try decoder.shown(record(number)) == ["upsert Part \(number)"])
             #expect(program.aheadCount == left, "behind record \(number)")
+        }
+    }
+
+    @Test func `a record given ahead that ends the process is no other record's fault`() throws {
+        let loop = "{\"do\":\"loop\"}"
+        let decoder = try decoder("if .do then def f: f; f else {type: \"part.upserted\", data: {number: .n}} end") {
+            $0.maxProgramMilliseconds = 300
+        }
+        for number in 1...2 {
+            TestRecord(loop).deliver { decoder.decoder.expect($0) }
+            #expect(try decoder.shown("{\"n\":\(number)}") == ["upsert Part \(number)"])
+            #expect(decoder.failure(loop)?.code == "jq.time")
         }
     }
 
