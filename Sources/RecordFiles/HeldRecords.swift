@@ -1,7 +1,7 @@
 /// Delivers the records of a file a little behind its reader, so that somebody can look at them ahead.
 ///
 /// It reads in halves of what it may hold. A file that ends in an error delivers the records before that first.
-public struct HeldRecords {
+package struct HeldRecords {
     /// A copy of a record, which outlives the call that delivered it.
     private struct Held {
         let record: FileRecord
@@ -19,15 +19,15 @@ public struct HeldRecords {
     /// Makes a holder of records without the fields of rows.
     ///
     /// - Parameter limit: how many records to hold at most; 0 delivers each as the reader does.
-    public init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// The number of records that the reader has delivered, and this has not.
-    public var count: Int { held.count }
+    package var count: Int { held.count }
 
     /// Delivers the next record, as ``RecordFileReader/next(_:)`` does.
     ///
     /// - Parameter ahead: sees each record once, before it is delivered.
-    public mutating func next(
+    package mutating func next(
         of reader: RecordFileReader, ahead: (FileRecord) -> Void, _ body: (FileRecord) throws -> Void
     ) throws -> Bool {
         if limit == 0 { return try reader.next(body) }
