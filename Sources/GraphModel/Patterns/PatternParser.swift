@@ -58,7 +58,14 @@ struct PatternParser {
     /// Returns a set that takes either case, where the pattern ignores cases.
     ///
     /// A set that is inverted ignores them before: `(?i)[^a]` takes neither `a` nor `A`. Source: ICU, `RegexCompile`.
-    func folded(_ set: PatternSet) -> PatternSet { flags.ignoresCase ? .eitherCase(set) : set }
+    func folded(_ set: PatternSet) -> PatternSet {
+        if !flags.ignoresCase { return set }
+        return switch set {
+        case .eitherCase, .inverted: set
+        case .union(let sets): .union(sets.map { folded($0) })
+        default: .eitherCase(set)
+        }
+    }
 
     /// Reads the text up to a mark, and skips that.
     mutating func text(upTo end: String) throws(PatternFault) -> String {

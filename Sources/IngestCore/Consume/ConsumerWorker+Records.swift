@@ -11,7 +11,7 @@ extension ConsumerWorker {
         var ahead = RecordsAhead()
         let runsPrograms = decoders.values.contains { $0.runsPrograms }
         for (index, record) in batch.enumerated() {
-            if runsPrograms { ahead.next(at: index, of: batch.count).forEach { expect(batch[$0]) } }
+            if runsPrograms { ahead.give(at: index, of: batch.count) { expect(batch[$0]) } }
             let partition = record.topicPartition
             let input = Self.source(record, partition)
             let verdict = partitions.receive(
@@ -34,8 +34,8 @@ extension ConsumerWorker {
         try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
     }
 
-    private func expect(_ record: ConsumedRecord) {
-        decoders[record.topic]?.expect(Self.source(record, record.topicPartition))
+    private func expect(_ record: ConsumedRecord) -> Bool {
+        decoders[record.topic]?.expect(Self.source(record, record.topicPartition)) ?? true
     }
 
     /// Tells whether at least another chunk waits on the broker, as far as the client knows.

@@ -27,7 +27,9 @@ package final class RecordDecoders {
     }
 
     /// Lets the program of a record begin that is decoded soon.
-    func expect(_ record: SourceRecord) { try? decoder(of: record.place.topic).expect(record) }
+    ///
+    /// - Returns: false where the record waits for its turn.
+    func expect(_ record: SourceRecord) -> Bool { (try? decoder(of: record.place.topic).expect(record)) ?? true }
 
     /// Checks that the routes of a topic fit the model: else the configuration is at fault, and none of its records.
     ///

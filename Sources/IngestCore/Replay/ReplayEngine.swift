@@ -78,21 +78,22 @@ package final class ReplayEngine {
         let detail = reader.fingerprint?.description
         var progress = Recurrence(everySeconds: 0.1)
         var hasMore = true
-        var records = HeldRecords(limit: looksAhead(decoding) ? RecordsAhead.limit : 0)
+        var records = HeldRecords(looksAhead: looksAhead(decoding))
         while hasMore, !isStopping() {
-            hasMore = try records.next(of: reader, ahead: { expect($0, decoding) }) { file in
+            hasMore = try records.next(of: reader, expect: { expect($0, decoding) }) { file in
                 let record = decoding.source(of: file)
                 if decoding.holdsRecord(file) { return try addLine(record, detail: detail) }
                 try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
                     record throws(DecodeError) in try decoding.decode(file, record)
                 }
             }
-            if reader.recordNumber & 0xff == 0, progress.isDue(at: now()) { onProgress(Progress(reader)) }
+            let done = reader.recordNumber - records.count
+            if done & 0xff == 0, progress.isDue(at: now()) { onProgress(Progress(reader, done)) }
         }
         try pipeline.finish()
-        onProgress(Progress(reader))
-        let count = reader.recordNumber - records.count - skipped
-        return FileResult(path: path, records: count, resumedAfter: skipped)
+        let done = reader.recordNumber - records.count
+        onProgress(Progress(reader, done))
+        return FileResult(path: path, records: done - skipped, resumedAfter: skipped)
     }
 
     /// Whether programs are given the records of a file ahead. A pipe may be slow: none of its records waits for the next.
@@ -103,11 +104,11 @@ package final class ReplayEngine {
     }
 
     /// Lets the program of a record begin that is decoded soon.
-    private func expect(_ file: FileRecord, _ decoding: FileDecoding) {
+    private func expect(_ file: FileRecord, _ decoding: FileDecoding) -> Bool {
         let record = decoding.source(of: file)
         if !decoding.holdsRecord(file) { return decoding.decoder.expect(record) }
-        guard let bytes = record.value, let line = try? RecordLine(bytes, parser: knownLineParser) else { return }
-        line.withRecord { decoders.expect($0) }
+        guard let bytes = record.value, let line = try? RecordLine(bytes, parser: knownLineParser) else { return true }
+        return line.withRecord { decoders.expect($0) }
     }
 
     private var knownLineParser: JSONParser {
@@ -154,8 +155,8 @@ package final class ReplayEngine {
 }
 
 extension ReplayEngine.Progress {
-    init(_ reader: RecordFileReader) {
-        (path, records) = (reader.path, reader.recordNumber)
+    init(_ reader: RecordFileReader, _ records: Int) {
+        (path, self.records) = (reader.path, records)
         (bytesRead, totalBytes) = (reader.bytesRead, reader.totalBytes)
     }
 }

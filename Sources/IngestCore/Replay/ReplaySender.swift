@@ -55,7 +55,7 @@ package final class ReplaySender {
                 try enqueue(record, from: "\(path) line \(file.line)")
             }
             if progress.isDue(at: MonotonicClock.seconds()) {
-                onProgress(ReplayEngine.Progress(reader))
+                onProgress(ReplayEngine.Progress(reader, reader.recordNumber))
             }
         }
         try flush()

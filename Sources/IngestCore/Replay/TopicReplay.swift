@@ -252,7 +252,7 @@ package final class TopicReplay {
         var ahead = RecordsAhead()
         for (index, record) in batch.enumerated() where !refetched.contains(record.topicPartition) {
             if decoder.runsPrograms {
-                ahead.next(at: index, of: batch.count).forEach {
+                ahead.give(at: index, of: batch.count) {
                     decoder.expect(ConsumerWorker.source(batch[$0], batch[$0].topicPartition))
                 }
             }

@@ -18,18 +18,23 @@ extension EventDecoder {
     }
 
     /// Lets the program of a record begin that is decoded soon: the process works on it while the worker does. Nothing depends
-    /// on it but the time. A record that may ask a registry waits for its turn.
-    package func expect(_ record: SourceRecord) {
-        guard runsPrograms, record.fault == nil, record.totalBytes <= maximumRecordBytes, let value = record.value,
-            RegisteredContent(value, .value, record.headers) == nil,
-            RegisteredContent(record.key, .key, record.headers) == nil, let root = try? parse(value)
-        else { return }
+    /// on it but the time.
+    ///
+    /// - Returns: false where the record waits for its turn, as one does that may ask a registry.
+    package func expect(_ record: SourceRecord) -> Bool {
+        guard runsPrograms, format.routesTakeWholeValue else { return !runsPrograms }
+        guard RegisteredContent(record.value, .value, record.headers) == nil,
+            RegisteredContent(record.key, .key, record.headers) == nil
+        else { return false }
+        guard record.fault == nil, record.totalBytes <= maximumRecordBytes, let value = record.value,
+            let root = try? parse(value)
+        else { return true }
         let scope = scope(record, root: root)
         guard let index = try? takingRoute(scope)?.index, let program = routes[index].program,
             routes[index].filter?.holds(for: root, schema: nil) ?? true,
             let input = try? input(root, record, of: program)
-        else { return }
-        program.expect(input)
+        else { return true }
+        return program.expect(input)
     }
 
     /// The program's input: the values of its variables and the record's value.

@@ -7,6 +7,8 @@ import GraphCore
 protocol RecordFormat: Sendable {
     /// Whether only routes can name the entity of a record.
     var needsRoutes: Bool { get }
+    /// Whether routes take a record's value as it stands, so that their programs may be given it ahead.
+    var routesTakeWholeValue: Bool { get }
     /// Whether the names in records are names of columns, which are folded to find the properties.
     var takesColumns: Bool { get }
     /// Whether a number may stand for a text, as in a column that was a number once.
@@ -30,6 +32,7 @@ protocol RecordFormat: Sendable {
 
 extension RecordFormat {
     var needsRoutes: Bool { false }
+    var routesTakeWholeValue: Bool { false }
     var takesColumns: Bool { false }
     var takesNumbersForTexts: Bool { false }
     var takesTexts: Bool { false }

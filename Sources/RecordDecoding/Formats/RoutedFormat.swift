@@ -8,6 +8,7 @@ extension EventFormat {
 /// JSON objects whose meaning the routes alone know.
 struct RoutedFormat: RecordFormat {
     let needsRoutes = true
+    let routesTakeWholeValue = true
 
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder

@@ -18,8 +18,6 @@ struct ProgramRun: Equatable {
         case notStarted(String)
         case answered
         case ended(End)
-        /// It ended at a record that it had been given ahead of this one.
-        case endedAtAnother
         /// The process gave no answer for very long, and was ended.
         case silent
     }
@@ -46,7 +44,6 @@ struct ProgramRun: Equatable {
             return .send
         case .notStarted(let reason): return .wait(reason)
         case .answered: return .finish
-        case .endedAtAnother: return .start
         case .ended(.time): return Self.tooSlow
         case .ended(.memory):
             if !isFresh { return .start }

@@ -5,17 +5,12 @@ import GraphCore
 /// Used by one thread.
 final class RecordProgram {
     let process: ProgramProcess
-    /// The inputs that the process has, and for whose outputs nobody has asked yet; the oldest first.
-    private var ahead: [InputAhead] = []
+    /// The inputs for whose outputs nobody has asked yet, the oldest first.
+    private var ahead: [[UInt8]] = []
+    /// Whether the process has the inputs ahead: one that was started since has none of them.
+    private var hasAhead = true
     /// Inputs ahead have no more bytes than a socket holds, so that no process waits for the other to read.
     private static let maximumAheadBytes = 1 << 16
-
-    private struct InputAhead {
-        let input: [UInt8]
-        /// The answer, where another input's came behind it; nil while the process has not given it.
-        var answer: ProgramProcess.Answer?
-    }
-
     private let parser: JSONParser
     private let text: String
     /// The texts that stand in the program: an error that is one of them shows nothing of a record.
@@ -74,7 +69,7 @@ final class RecordProgram {
     }
 
     private func start() -> Start {
-        ahead = []
+        hasAhead = ahead.isEmpty
         do throws(ProgramProcess.StartFailure) { try process.start() } catch { return .failed(error.reason) }
         switch process.exchange(Array(text.utf8)) {
         case .frame(UInt8(ascii: "r"), _): return .started
@@ -94,36 +89,43 @@ final class RecordProgram {
 
     /// Gives the process an input for whose outputs somebody asks soon: it works on that while the worker does. Nothing
     /// depends on it but the time.
-    func expect(_ input: [UInt8]) {
-        let bytes = ahead.reduce(input.count) { $0 + $1.input.count }
-        guard process.isRunning, ahead.count < RecordsAhead.limit, bytes <= Self.maximumAheadBytes else { return }
-        if process.send(frame: input) == nil { ahead.append(InputAhead(input: input)) }
+    ///
+    /// - Returns: false where it takes no more. No input behind this one may be given then before this one's turn: the
+    ///   process would have to answer that first.
+    func expect(_ input: [UInt8]) -> Bool {
+        let bytes = ahead.reduce(input.count) { $0 + $1.count }
+        guard process.isRunning, hasAhead, ahead.count < RecordsAhead.limit, bytes <= Self.maximumAheadBytes,
+            process.send(frame: input) == nil
+        else { return false }
+        ahead.append(input)
+        return true
     }
 
-    /// Returns the answer to an input, which the process may have been given ahead. It answers inputs in their order. The
-    /// answers before are kept; where this input was given behind them, nobody asks for them, and they are passed over.
+    /// Takes an input from the inputs ahead, and passes over those before it, or over all where it is not among them.
     ///
-    /// - Returns: nil where the process ended at another input.
-    private func answer(to input: [UInt8]) -> ProgramProcess.Answer? {
-        let isAhead = ahead.contains { $0.input == input }
-        if !isAhead, let failure = process.send(frame: input) { return ahead.isEmpty ? failure : nil }
-        var kept: [InputAhead] = []
-        while let next = ahead.first {
+    /// - Returns: whether the process has the input, and answers it next.
+    private func takeAhead(_ input: [UInt8]) -> Bool {
+        let place = ahead.firstIndex(of: input)
+        for _ in 0..<(place ?? ahead.count) {
             ahead.removeFirst()
-            let answer = next.answer ?? process.answer()
-            if next.input == input { return answer }
-            guard case .frame(_, let content) = answer else { return nil }
-            // The process makes a large one again, which would take room for long.
-            if content.count <= Self.maximumAheadBytes { kept.append(InputAhead(input: next.input, answer: answer)) }
+            if hasAhead, process.isRunning, case .frame = process.answer() { continue }
+            hasAhead = false
         }
-        ahead = kept
-        return process.answer()
+        if place != nil { ahead.removeFirst() }
+        return place != nil && hasAhead && process.isRunning
+    }
+
+    /// Gives the inputs ahead to a process that was started since they were given to another.
+    private func giveAheadAgain() {
+        if hasAhead { return }
+        hasAhead = ahead.allSatisfy { process.send(frame: $0) == nil }
     }
 
     /// Runs the program on an input, which is the JSON text of its variables and of the value in an array.
     ///
     /// - Returns: the outputs as an array, valid until the next run.
     func outputs(of input: [UInt8]) throws(DecodeError) -> JSONValue {
+        var isSent = takeAhead(input)
         var run = ProgramRun()
         var mark: UInt8 = 0
         var content: [UInt8] = []
@@ -137,15 +139,18 @@ final class RecordProgram {
                 case .failed(let reason): action = run.take(.notStarted(reason))
                 }
             case .send:
-                switch answer(to: input) {
-                case nil: action = run.take(.endedAtAnother)
+                let answer = isSent ? process.answer() : process.exchange(input)
+                isSent = false
+                switch answer {
                 case .frame(let answered, let bytes):
                     (mark, content) = (answered, bytes)
                     action = run.take(.answered)
                 case .ended(let end): action = run.take(.ended(end))
                 case .silent: action = run.take(.silent)
                 }
-            case .finish: return try result(mark, content)
+            case .finish:
+                giveAheadAgain()
+                return try result(mark, content)
             case .fail(let code, let message): throw DecodeError(code: code, message)
             case .wait(let reason): throw Self.unavailable(reason)
             }

@@ -52,12 +52,6 @@ import Testing
         #expect(actions(.begin(isProcessReady: true), .ended(.time)) == ["send", "jq.time"])
     }
 
-    @Test func `an end at a record given ahead says nothing of this one`() {
-        #expect(
-            actions(.begin(isProcessReady: true), .endedAtAnother, .started, .ended(.other), .started, .answered)
-                == ["send", "start", "send", "start", "send", "finish"])
-    }
-
     @Test func `a process that cannot be started is nobody's fault`() {
         #expect(actions(.begin(isProcessReady: false), .notStarted("no")) == ["start", "wait no"])
         #expect(

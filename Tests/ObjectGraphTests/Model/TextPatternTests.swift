@@ -17,6 +17,7 @@ import Testing
         ("^(a|b)*c{2,3}$", "abbaccc", true), ("^a{0}$", "", true), ("\\Qa.é\\E", "a.é", true), ("a{", "a{", true),
         ("(?i)[^a]", "A", false), ("(?i)\\P{Lu}", "a", false), ("(?i)[\\p{^Lu}]", "A", false),
         ("(?i)[[:^lower:]]", "A", false), ("(?i)[[^a]b]", "A", false), ("(?i)[a-c--b]", "B", false),
+        ("(?i)\\P{Lu}", "ẞ", false), ("(?i)^[[[x][b]]c]+$", "BxC", true),
         ("(?i)[^a]", "b", true), ("(?i)[a-c]", "B", true),
     ])
     func `a pattern matches as Unicode's characters do`(_ pattern: String, _ text: String, _ expected: Bool) throws {
