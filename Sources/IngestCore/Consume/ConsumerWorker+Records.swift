@@ -9,7 +9,7 @@ extension ConsumerWorker {
         let hasBacklog = hasBacklog(after: batch, source)
         var actions: AssignedPartitions.Actions = []
         var ahead = RecordsAhead()
-        let runsPrograms = decoders.values.contains { $0.runsPrograms }
+        let runsPrograms = runsPrograms
         for (index, record) in batch.enumerated() {
             if runsPrograms { ahead.give(at: index, of: batch.count) { expect(batch[$0]) } }
             let partition = record.topicPartition

@@ -253,9 +253,10 @@ package final class ConsumerWorker: @unchecked Sendable {
         batch.count + batch.errors.count >= maximumPollRecords
     }
 
-    private var maximumPollRecords: Int {
-        Self.maximumPollRecords(configuration, runsPrograms: decoders.values.contains { $0.runsPrograms })
-    }
+    private var maximumPollRecords: Int { Self.maximumPollRecords(configuration, runsPrograms: runsPrograms) }
+
+    /// Whether a record of some topic may take as long as the limit of a program.
+    var runsPrograms: Bool { decoders.values.contains { $0.runsPrograms } }
 
     /// Returns the maximum number of records of a poll. Programs may take half a minute for them, far less than the
     /// time between two polls after which the group takes the partitions away.

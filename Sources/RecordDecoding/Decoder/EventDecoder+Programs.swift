@@ -31,8 +31,7 @@ extension EventDecoder {
         else { return true }
         let scope = scope(record, root: root)
         guard let index = try? takingRoute(scope)?.index, let program = routes[index].program,
-            routes[index].filter?.holds(for: root, schema: nil) ?? true,
-            let input = try? input(root, record, of: program)
+            routes[index].filterHolds(in: scope), let input = try? input(root, record, of: program)
         else { return true }
         return program.expect(input)
     }

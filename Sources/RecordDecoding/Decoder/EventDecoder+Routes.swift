@@ -84,7 +84,7 @@ extension EventDecoder {
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
         if let program = route.program {
-            if let filter = route.filter, !filter.holds(for: scope.root, schema: scope.rootSchema) {
+            if !route.filterHolds(in: scope) {
                 return skipped(.filter)
             }
             return try decode(scope.root, by: program, route, scope.record)
@@ -134,7 +134,7 @@ extension EventDecoder {
         _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ scope: RouteScope, subject: String? = nil
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
-        if let filter = route.filter, !filter.holds(for: scope.root, schema: scope.rootSchema) {
+        if !route.filterHolds(in: scope) {
             return skipped(.filter)
         }
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert

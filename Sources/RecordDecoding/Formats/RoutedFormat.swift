@@ -14,7 +14,7 @@ struct RoutedFormat: RecordFormat {
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
         let root = try decoder.parse(value)
-        if root.kind == .array, !decoder.routes.contains(where: { $0.program != nil }) {
+        if root.kind == .array, !decoder.runsPrograms {
             return try decoder.decodeElements(of: root, record)
         }
         return try decoder.decodeRouted(root.kind == .array ? root : try decoder.object(root), record)

@@ -177,6 +177,11 @@ struct Route {
             && identityPrefix == other.identityPrefix && program == nil && other.program == nil
     }
 
+    /// Tells whether the route's filter holds for a record's value, or there is none.
+    func filterHolds(in scope: RouteScope) -> Bool {
+        filter?.holds(for: scope.root, schema: scope.rootSchema) ?? true
+    }
+
     /// Tells whether the route takes events of a type.
     func takes(type wanted: String?) -> Bool {
         guard let type else { return true }
