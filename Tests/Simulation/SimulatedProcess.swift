@@ -28,6 +28,9 @@ final class SimulatedProcess: @unchecked Sendable {
     private(set) var awakeSinceSeconds = 0.0
     /// When the store first refused the process in the present outage.
     private(set) var refusedAtSeconds: Double?
+    /// The transactions that waited to be notified when the process started. A killed worker had notified some of them,
+    /// and not saved its cursor.
+    private(set) var waitingCountAtStart = 0
     /// The number of the process's writer among all of the store; nil before it has claimed the store.
     private var writerNumber: Int?
     /// The distance of the process's calendar from the world's, in microseconds.
@@ -127,7 +130,7 @@ final class SimulatedProcess: @unchecked Sendable {
         do {
             parts = try makeParts()
             try parts?.worker.start()
-            (state, awakeSinceSeconds) = (.running, world.seconds)
+            (state, awakeSinceSeconds, waitingCountAtStart) = (.running, world.seconds, waitingCount)
             world.note(self, "starts")
             due = Array(repeating: .at(world.seconds), count: Loop.allCases.count)
         } catch {
