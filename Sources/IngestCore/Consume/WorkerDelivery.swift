@@ -58,7 +58,11 @@ struct WorkerDelivery {
         if isNew { logger.info("this worker delivers and purges from now on") }
         do {
             for outbox in [notifications, deadLetters].compactMap(\.self) {
-                if isNew { try outbox.activate() } else if !isHeld { try outbox.deactivate() }
+                if !isHeld {
+                    try outbox.deactivate()
+                } else if isNew || outbox.isFenced {
+                    try outbox.activate()
+                }
             }
         } catch {
             // A role whose outboxes did not begin would be held, and nobody would deliver.

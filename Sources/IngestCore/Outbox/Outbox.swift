@@ -1,4 +1,5 @@
 import GraphCore
+import KafkaClient
 import Synchronization
 
 /// Delivers the store's entries behind a cursor, in their order, on a thread of its own.
@@ -9,6 +10,8 @@ import Synchronization
 package final class Outbox: Sendable {
     private let delivery: any OutboxDelivery
     private let clock: WorkerClock
+    /// Whether other workers deliver in turn with this one: the store's role says which.
+    private let sharesRole: Bool
     private let loop = OutboxLoop()
     private let state: Mutex<State>
 
@@ -27,6 +30,8 @@ package final class Outbox: Sendable {
         /// Whether the cursor went back, and the store does not say so yet. A batch that is sent meanwhile would hide the loss
         /// from the next worker.
         var waitsForSave = false
+        /// Whether another sender has fenced this one off, which may have delivered since.
+        var isFenced = false
         /// How often the outbox became active.
         var activations = 0
     }
@@ -41,6 +46,7 @@ package final class Outbox: Sendable {
     ) throws {
         self.delivery = delivery
         self.clock = clock
+        sharesRole = !isActive
         var limit = limit
         limit.counted(try delivery.waitingCount(after: cursor))
         state = Mutex(State(cursor: cursor, limit: limit, isActive: isActive))
@@ -55,6 +61,9 @@ package final class Outbox: Sendable {
 
     /// The number of entries that wait.
     package var waiting: Int { state.withLock { $0.limit.waiting } }
+
+    /// Whether another sender has fenced this one off: it delivers nothing until ``activate()``.
+    var isFenced: Bool { state.withLock { $0.isFenced } }
 
     /// Whether the last attempt to deliver failed.
     package var isFailing: Bool { state.withLock { $0.isFailing } }
@@ -81,6 +90,7 @@ package final class Outbox: Sendable {
         let count = try delivery.waitingCount(after: cursor)
         state.withLock { state in
             (state.cursor, state.unsaved, state.waitsForSave, state.isActive) = (cursor, nil, false, true)
+            state.isFenced = false
             state.activations += 1
             state.limit.counted(count)
         }
@@ -177,10 +187,10 @@ package final class Outbox: Sendable {
 
     /// Delivers the next batch, and returns how many entries it had.
     func deliverNext() throws -> Int {
-        let (cursor, committed, activations, isActive, waitsForSave) = state.withLock {
-            ($0.cursor, $0.committed, $0.activations, $0.isActive, $0.waitsForSave)
+        let (cursor, committed, activations, isActive, waits) = state.withLock {
+            ($0.cursor, $0.committed, $0.activations, $0.isActive, $0.waitsForSave || $0.isFenced)
         }
-        guard isActive, !waitsForSave else { return 0 }
+        guard isActive, !waits else { return 0 }
         guard let batch = try delivery.deliver(after: cursor) else {
             // Entries that were committed since the look are waiting.
             state.withLock { if $0.committed == committed { $0.limit.counted(0) } }
@@ -211,6 +221,8 @@ package final class Outbox: Sendable {
         let count = try? delivery.waitingCount(after: cursor)
         let isFull = state.withLock { state in
             state.isFailing = true
+            // The producer ended. Where another worker's began, that one may have the role, and deliver.
+            if sharesRole, let error = error as? KafkaError, error.isFatal { state.isFenced = true }
             if let count { state.limit.counted(count) }
             return state.limit.isFull
         }

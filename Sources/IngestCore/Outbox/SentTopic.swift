@@ -45,6 +45,7 @@ package final class SentTopic: Sendable {
     /// The number of entries that are looked for at most: each has a record.
     static let entryLimit = 10_000
     private static func makeChecks() -> Recurrence { Recurrence(everySeconds: 2) }
+    private static let endsUnheard = KafkaError(.timedOut, "the worker ends before the broker answers")
 
     /// Makes the watch of a topic. It connects when it first looks.
     ///
@@ -133,8 +134,12 @@ package final class SentTopic: Sendable {
     ///   - entry: returns the number of the outbox's entry that a record carries, or nil.
     /// - Throws: `KafkaError` where something is lost, and the rest cannot be read now.
     func loss(through cursor: Int64, entry: (ConsumedRecord) throws -> Int64?) throws -> Loss? {
-        let marks = state.withLock { state -> SentMarks? in
-            if state.isStopping { return nil }
+        let marks = try state.withLock { state throws(KafkaError) -> SentMarks? in
+            if state.isStopping {
+                // A delivery over lost records would hide the loss from the next worker.
+                if state.suspectedSince != nil || state.marks.showsLoss { throw Self.endsUnheard }
+                return nil
+            }
             let isDue = state.checks.isDue(at: clock.seconds()) || state.suspectedSince != nil
             return (isDue || state.marks.showsLoss) && !state.marks.partitions.isEmpty ? state.marks : nil
         }
@@ -235,12 +240,12 @@ package final class SentTopic: Sendable {
         _ entry: (ConsumedRecord) throws -> Int64?
     ) throws -> Loss? {
         let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic] ?? []
-        var (lost, isWhole, reachesCursor) = (entries.first, false, false)
+        var (lost, isWhole, reachesCursor, isComplete) = (entries.first, false, false, false)
         var places: [TopicPartition: Int64] = [:]
         var kept: [Int32: Int64] = [:]
         for span in Self.spans where lost != nil {
             isWhole = !found.isEmpty
-            reachesCursor = isWhole
+            (reachesCursor, isComplete) = (isWhole, isWhole)
             kept = [:]
             var present: Set<Int64> = []
             for number in found.map(\.number) {
@@ -248,6 +253,7 @@ package final class SentTopic: Sendable {
                 let range = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
                 let end = try end(of: partition, told: range.high, mark: mark)
                 let start = max(range.low, end - span)
+                isComplete = isComplete && start == 0
                 // The marks may have a part of the batch already: its last record counts wherever it stands.
                 isWhole = isWhole && (start < mark || start == range.low && start <= mark)
                 if start >= end {
@@ -265,7 +271,8 @@ package final class SentTopic: Sendable {
                 let isBefore = kept[number] != nil || start == range.low
                 reachesCursor = reachesCursor && (mark == 0 || start < mark && isBefore)
             }
-            reachesCursor = reachesCursor && !present.isEmpty
+            // A topic without any entry may have lost them to age, unless it still begins with its first record.
+            reachesCursor = reachesCursor && (isComplete || !present.isEmpty)
             lost = entries.first { !present.contains($0) }
         }
         let known = state.withLock { $0.marks }
@@ -327,7 +334,7 @@ package final class SentTopic: Sendable {
             if !batch.isEmpty { heard = clock.seconds() }
         }
         if state.withLock({ $0.isStopping }) {
-            throw KafkaError(.timedOut, "the worker ends before the broker answers")
+            throw Self.endsUnheard
         }
         throw KafkaError(
             .timedOut, "the broker has given nothing of \(partition) for \(Int(Self.silenceSeconds)) seconds")
