@@ -12,13 +12,13 @@ struct SavedReading {
 
     private(set) var parts: [Part] = []
     /// Whether a jump was saved together with records of the log before, whose number nobody tells.
-    fileprivate(set) var isUnclear = false
+    private(set) var isUnclear = false
     /// The furthest offset of all saved positions.
     private(set) var furthest: Int64 = 0
     /// The last position that was saved.
     private var position: SourcePosition?
     /// The log to which the position belongs.
-    fileprivate var generation = 0
+    private var generation = 0
 
     /// Follows a position that was saved.
     ///
@@ -65,7 +65,7 @@ struct SavedReading {
 
 extension SavedReading {
     /// Notes a jump, which may be saved with records of the logs before.
-    fileprivate mutating func noteJump(from start: Int64, _ log: SimulatedLog) {
+    private mutating func noteJump(from start: Int64, _ log: SimulatedLog) {
         isUnclear =
             isUnclear || log.hasRecords(from: start, of: generation) || passes(log, to: log.generation)
     }
