@@ -6,10 +6,12 @@ import KafkaClient
 /// what the oracle says.
 struct Peace {
     private let world: World
+    /// When last no worker delivered. The role of one that was killed ends by a calendar, which may have jumped back.
+    private var undeliveredSeconds = -Double.infinity
 
     init(_ world: World) { self.world = world }
 
-    func come() {
+    mutating func come() {
         world.note("peace")
         world.storeFaults = []
         world.broker.beSilent(from: 0, until: 0)
@@ -32,10 +34,11 @@ struct Peace {
     }
 
     /// Lets the workers come to rest.
-    private func rest() {
+    private mutating func rest() {
         let end = world.seconds + 300
         while world.violation == nil {
             world.pass(seconds: 0.5)
+            if !world.processes.contains(where: \.delivers) { undeliveredSeconds = world.seconds }
             if isAtRest { return }
             if world.seconds > end {
                 let failures = world.processes.map { "worker \($0.number) \($0.state) \($0.failures)" }
@@ -51,7 +54,9 @@ struct Peace {
             stored[partition] ?? 0 == world.broker.high(partition) || isHalted(partition)
         }
         // A loss is noticed within seconds of the next look, and looked at twice.
-        if let lost = world.broker.lostOutputAtSeconds, world.seconds < lost + 60 { return false }
+        if let lost = world.broker.lostOutputAtSeconds, world.seconds < max(lost, undeliveredSeconds) + 60 {
+            return false
+        }
         // A worker from which another has taken the store over learns of it at its next renewal, and ends.
         if world.processes.contains(where: { $0.state == .running && $0.isFenced }) { return false }
         return hasRead && world.processes.allSatisfy(\.isQuiet) && cursorsAreSaved

@@ -270,6 +270,9 @@ final class SimulatedProcess: @unchecked Sendable {
     /// The number of transactions that the process knows to wait for their notification.
     var waitingCount: Int { parts?.notifications.waiting ?? 0 }
 
+    /// Whether the process runs, and delivers notifications; of many writers, one has the role.
+    var delivers: Bool { state == .running && parts?.notifications.isActive ?? false }
+
     /// Whether the process has nothing left to do.
     var isQuiet: Bool {
         guard state == .running, let parts else { return state == .stopped }

@@ -25,7 +25,6 @@ package final class Outbox: Sendable {
         var committed = 0
         var isFailing = false
         var backoff = Backoff()
-        /// Whether this worker delivers; of workers that share a store, one does.
         var isActive: Bool
         /// Whether the cursor went back, and the store does not say so yet. A batch that is sent meanwhile would hide the loss
         /// from the next worker.
@@ -61,6 +60,9 @@ package final class Outbox: Sendable {
 
     /// The number of entries that wait.
     package var waiting: Int { state.withLock { $0.limit.waiting } }
+
+    /// Whether this worker delivers; of workers that share a store, one does.
+    package var isActive: Bool { state.withLock { $0.isActive } }
 
     /// Whether another sender has fenced this one off: it delivers nothing until ``activate()``.
     var isFenced: Bool { state.withLock { $0.isFenced } }
