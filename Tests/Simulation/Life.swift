@@ -54,10 +54,7 @@ package struct Life {
             if (seed &+ UInt64(action)) % 40 == 0, world.violation == nil { look(world) }
         }
         world.random = SeededRandom(seed: ~seed)
-        if world.violation == nil {
-            var peace = Peace(world)
-            peace.come()
-        }
+        if world.violation == nil { Peace(world).come() }
         let records = world.broker.inputs.reduce(0) { $0 + (world.broker.logs[$1]?.records.count ?? 0) }
         return Outcome(
             violation: world.violation, stepCount: world.stepCount, recordCount: records,

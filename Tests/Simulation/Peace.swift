@@ -6,12 +6,10 @@ import KafkaClient
 /// what the oracle says.
 struct Peace {
     private let world: World
-    /// When last no worker delivered. The role of one that was killed ends by a calendar, which may have jumped back.
-    private var undeliveredSeconds = -Double.infinity
 
     init(_ world: World) { self.world = world }
 
-    mutating func come() {
+    func come() {
         world.note("peace")
         world.storeFaults = []
         world.broker.beSilent(from: 0, until: 0)
@@ -34,12 +32,14 @@ struct Peace {
     }
 
     /// Lets the workers come to rest.
-    private mutating func rest() {
+    private func rest() {
+        // The role of a worker that was killed ends by a calendar, which may have jumped back.
+        var undeliveredSeconds = -Double.infinity
         let end = world.seconds + 300
         while world.violation == nil {
             world.pass(seconds: 0.5)
             if !world.processes.contains(where: \.delivers) { undeliveredSeconds = world.seconds }
-            if isAtRest { return }
+            if isAtRest(undeliveredSeconds) { return }
             if world.seconds > end {
                 let failures = world.processes.map { "worker \($0.number) \($0.state) \($0.failures)" }
                 return world.violate(
@@ -48,7 +48,10 @@ struct Peace {
         }
     }
 
-    private var isAtRest: Bool {
+    /// Whether nothing is left to do.
+    ///
+    /// - Parameter undeliveredSeconds: when last no worker delivered.
+    private func isAtRest(_ undeliveredSeconds: Double) -> Bool {
         let stored = world.storedPositions
         let hasRead = world.broker.inputs.allSatisfy { partition in
             stored[partition] ?? 0 == world.broker.high(partition) || isHalted(partition)

@@ -52,4 +52,6 @@ package struct SharingFaults: OptionSet, Sendable {
     package static let ignoresEpochs = SharingFaults(rawValue: 128)
     /// The keys that a lost connection has reserved are used.
     package static let keepsKeys = SharingFaults(rawValue: 256)
+    /// A draft is committed on another server than the one that it was read on.
+    package static let ignoresServers = SharingFaults(rawValue: 512)
 }

@@ -121,7 +121,9 @@ extension PostgresWriterSession {
     private func headStatement() -> PostgresStatement {
         // The only writer knows the number of its next change.
         let change = share == nil ? "0" : "\(Self.nextChange) - 1"
-        let isSame = "\(serverMark) = $1::text AND EXISTS (SELECT FROM _lease WHERE id = 1)"
+        let isSame =
+            share?.faults.contains(.ignoresServers) == true
+            ? "$1::text IS NOT NULL" : "\(serverMark) = $1::text AND EXISTS (SELECT FROM _lease WHERE id = 1)"
         var statement = PostgresStatement(
             """
             SELECT token, set_config('\(PostgresStatement.NumberBase.token.setting)', token::text, true), \

@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: [
         SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock, .ignoresPositions,
-        .ignoresEpochs, .keepsKeys,
+        .ignoresEpochs, .ignoresServers, .keepsKeys,
     ])
     func `a planted fault in the commit of drafts is found`(_ fault: SharingFaults) throws {
         let sound = try problem(fault, [])
@@ -100,7 +100,7 @@ import Testing
             }
             let tokens = try pair.other.store.read { try $0.history(after: 0) }.map(\.token)
             return tokens == [1, 2, 3] && pair.drafting.committedToken == 3 ? nil : "the tokens are \(tokens)"
-        case .ignoresPositions, .ignoresEpochs: return try problemOfPlace(fault, pair)
+        case .ignoresPositions, .ignoresEpochs, .ignoresServers: return try problemOfPlace(fault, pair)
         case .keepsKeys: return try problemOfKeys(pair)
         default:
             try pair.draft(chat("a", title: "draft", version: 1))
@@ -120,6 +120,13 @@ import Testing
             _ = try pair.other.apply(chunk("b"))
             try pair.other.commit()
             return try pair.commitDraft() == .positionConflict ? nil : "a record has had its effect twice"
+        }
+        if fault == .ignoresServers {
+            // A pooler changes servers between the reads and the commit.
+            let session = try #require(pair.drafting.session as? PostgresWriterSession)
+            let draft = try #require(session.draft)
+            (draft.found, session.comparedServer) = ((0, "another/1"), "another/1")
+            return try pair.commitDraft() == .disconnected ? nil : "a draft is applied to a forked epoch"
         }
         _ = try pair.shared.server.query("UPDATE \(pair.shared.schema)._lease SET epoch = epoch + 1")
         return try pair.commitDraft() == .fenced ? nil : "a writer of the former epoch has written"
