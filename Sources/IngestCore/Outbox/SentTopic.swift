@@ -242,7 +242,7 @@ package final class SentTopic: Sendable {
         let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic] ?? []
         var (lost, isWhole, reachesCursor, isComplete) = (entries.first, false, false, false)
         var places: [TopicPartition: Int64] = [:]
-        var kept: [Int32: Int64] = [:]
+        var kept: [Int32: (entry: Int64, offset: Int64)] = [:]
         for span in Self.spans where lost != nil {
             isWhole = !found.isEmpty
             (reachesCursor, isComplete) = (isWhole, isWhole)
@@ -264,7 +264,7 @@ package final class SentTopic: Sendable {
                     guard let found = try entry(record) else { return }
                     places[partition] = max(places[partition] ?? 0, record.offset)
                     present.insert(found)
-                    if found < entries[0] { kept[number] = found }
+                    if found < entries[0] { kept[number] = (found, record.offset) }
                 }
                 isWhole = isWhole && isRead
                 // A record of an entry before shows that the look begins before the cursor's.
@@ -283,7 +283,13 @@ package final class SentTopic: Sendable {
         if let first = firstUnsaved, lost >= first { return Loss(partitions: [:], lastEntry: lost - 1) }
         // Where the records before the marks have expired, nobody can tell.
         if !reachesCursor { return nil }
-        let ends = marks.partitions.map { kept[$0] ?? 0 }
+        let ends = try marks.partitions.map { number in
+            guard let (last, offset) = kept[number] else { return Int64(0) }
+            // A record that was under way during an earlier loss has not all others before it.
+            let ordered = marks.orderedEnd(number, offset + 1)
+            if ordered > offset { return last }
+            return try lastEntry(TopicPartition(topic, number), before: ordered, entry) ?? 0
+        }
         return Loss(partitions: [:], lastEntry: ends.min())
     }
 

@@ -50,8 +50,39 @@ import Testing
         marks.accept([0: 7], sendingAgain: .init(reached: 3, through: 9))
         marks.delivered(0, at: 7)
         _ = marks.reached(9)
-        #expect("\(marks)" == "0:8" && marks.orderedEnd(0, 5) == 5)
-        #expect(SentMarks("0:10:0:3:1:1") == nil && SentMarks("0:10:0:x") == nil)
+        #expect("\(marks)" == "0:8:0:3" && marks.orderedEnd(0, 5) == 5 && marks.orderedEnd(0, 2) == 0)
+        #expect(SentMarks("\(marks)") == marks && SentMarks("0:10:0:x") == nil)
+    }
+
+    /// Each loss is behind the records that were under way at the one before, and the last one is among the first of them.
+    @Test func `a loss among records that were under way at an earlier one has its order, however many came between`()
+        throws
+    {
+        var marks = marks((0, 21), (0, 0), (0, 2))
+        marks.accept([0: 0], sendingAgain: .init(reached: 0, through: 20))
+        for offset: Int64 in 3...100 { marks.delivered(0, at: offset) }
+        for loss: Int64 in 1...3 {
+            let end = 20 * loss
+            marks.delivered(0, at: end)
+            marks.accept([0: end], sendingAgain: .init(reached: 0, through: 20))
+            for offset in end + 5...end + 50 { marks.delivered(0, at: offset) }
+        }
+        #expect("\(marks)" == "again:0:20 0:111:0:3:20:25:40:45:60:65" && SentMarks("\(marks)") == marks)
+        #expect([2, 3, 10, 22, 30, 44, 61, 70].map { marks.orderedEnd(0, $0) } == [0, 0, 10, 20, 30, 40, 60, 70])
+        // A loss before the later ones forgets them.
+        marks.accept([0: 22], sendingAgain: .init(reached: 0, through: 20))
+        marks.delivered(0, at: 30)
+        #expect("\(marks)" == "again:0:20 0:31:0:3:20:30")
+    }
+
+    @Test func `of more losses than are kept, the first ones count as one`() throws {
+        var marks = marks((0, 0))
+        for loss: Int64 in 0...8 {
+            marks.accept([0: 10 * loss], sendingAgain: .init(reached: 0, through: 20))
+            for offset in 10 * loss + 2...10 * loss + 10 { marks.delivered(0, at: offset) }
+        }
+        #expect([1, 5, 12, 13, 21, 23, 82].map { marks.orderedEnd(0, $0) } == [0, 0, 0, 13, 20, 23, 80])
+        #expect(try #require(SentMarks("\(marks)")) == marks)
     }
 
     /// A worker may save the marks before it looks, and be killed then.
