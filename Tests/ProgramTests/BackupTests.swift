@@ -60,7 +60,7 @@ import Testing
         let restored = try Program(live + ["--set", "kafka.group.id=second"])
         try restored.wait(for: "all records again") { position(path) == count }
         restored.send(SIGTERM)
-        #expect(try restored.wait().status == 0)
+        try restored.expectGoodEnd()
         let direct = workspace.path("direct.sqlite")
         _ = try run(["replay", file] + store(direct))
         for store in [store(path), store(direct)] { _ = try run(["verify"] + store) }

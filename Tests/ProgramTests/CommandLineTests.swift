@@ -282,7 +282,7 @@ import Testing
         let foreign = parent + "/ingest-worker-demo"
         try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
         let demo = try Program(["demo", "--seconds", "1"], environment: ["TMPDIR": parent])
-        #expect(try demo.wait().status == 0)
+        try demo.expectGoodEnd()
         #expect(try FileManager.default.contentsOfDirectory(atPath: foreign).isEmpty)
         let made = try FileManager.default.contentsOfDirectory(atPath: parent).filter { $0 != "ingest-worker-demo" }
         #expect(made.count == 1)

@@ -158,7 +158,7 @@ import Testing
             let result = try command(["history", "cursors", "put", "c\(number)", "0"])
             #expect(result.status == 0, "\(result.errors)")
         }
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         #expect(Foreign.value(store, "SELECT count(*) FROM _cursor") == 12)
     }
 

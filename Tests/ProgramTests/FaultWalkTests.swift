@@ -246,7 +246,7 @@ extension FaultWalkTests {
 
         func end() throws {
             program.send(SIGTERM)
-            #expect(try program.wait().status == 0)
+            try program.expectGoodEnd()
         }
     }
 }

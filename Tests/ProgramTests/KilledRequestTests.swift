@@ -64,7 +64,7 @@ import Testing
 
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         let verified = try Program.run(["verify", "--config", config])
         #expect(verified.status == 0, "\(verified.output)")
     }

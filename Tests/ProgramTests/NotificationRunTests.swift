@@ -85,7 +85,7 @@ import Testing
             try position() == count && cursor() == lastToken() && program.get("/readyz")?.status == 200
         }
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         let expected =
             granularity == "transaction"
             ? (1...lastToken()).map { "\($0)" }

@@ -174,10 +174,10 @@ import Testing
         let replay = try Program(["replay", more] + there(Self.chat))
         let change = try #require(try consoles[1].get("/changes?after=1&limit=1&wait=60"))
         #expect(change.status == 200 && change.body.contains(#""token":2"#), "\(change.body.prefix(500))")
-        #expect(try replay.wait().status == 0)
+        try replay.expectGoodEnd()
         for console in consoles {
             console.send(SIGTERM)
-            #expect(try console.wait().status == 0)
+            try console.expectGoodEnd()
         }
     }
 }

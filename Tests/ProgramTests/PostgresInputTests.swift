@@ -180,7 +180,7 @@ import Testing
         #expect(second.status == 69 && second.errors.contains("consumer group 'first'"), "\(second.errors)")
         #expect(second.errors.contains("(\(schema))") && second.errors.contains("Set kafka.group.id to 'first'"))
         first.send(SIGTERM)
-        #expect(try first.wait().status == 0)
+        try first.expectGoodEnd()
     }
 
     // MARK: Collation

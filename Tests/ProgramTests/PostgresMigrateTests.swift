@@ -184,7 +184,7 @@ import Testing
             """
         var seen: [String] = []
         while migration.isRunning { seen.append(try server.query(question)) }
-        #expect(try migration.wait().status == 0)
+        try migration.expectGoodEnd()
         seen.append(try server.query(question))
         let old = "6000|1|_placeholder amount id order pk priority"
         let new = try #require(seen.last)

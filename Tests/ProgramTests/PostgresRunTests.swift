@@ -103,7 +103,7 @@ import Testing
         let second = try Program.run(["replay", file] + storeURL)
         first.send(SIGCONT)
         #expect(second.status == 69 && second.errors.contains("store.leased"), "\(second.errors)")
-        #expect(try first.wait().status == 0)
+        try first.expectGoodEnd()
     }
 
     @Test func `damage is found, and mended with history`() throws {

@@ -25,7 +25,7 @@ import Testing
         #expect(ready.status == 75)
         #expect(ready.errors.contains("/readyz answers with 503") && ready.errors.contains("broker"), "\(ready.errors)")
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         let gone = try probe("livez", "http.port=\(port)")
         #expect(gone.status == 75 && gone.errors.contains("nobody answers"), "\(gone.errors)")
     }

@@ -73,6 +73,12 @@ final class Program: @unchecked Sendable {
         return Result(status: process.terminationStatus, output: output, errors: errors)
     }
 
+    /// Waits for the end, and expects that it is no failure.
+    func expectGoodEnd(at place: SourceLocation = #_sourceLocation) throws {
+        let result = try wait()
+        #expect(result.status == 0, "\(result.errors.suffix(3000))", sourceLocation: place)
+    }
+
     /// Waits until something holds; a program that ends before fails its test.
     ///
     /// - Parameter progress: a value that changes with each progress.

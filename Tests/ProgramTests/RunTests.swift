@@ -133,7 +133,7 @@ import Testing
                 + settings(store: store, namesTopic: false))
         try waitForPosition(count, store: store, program)
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         #expect(try dump(store, model: "work-orders") == dump(direct, model: "work-orders"))
         #expect(try isSound(store, model: "work-orders"))
         let letters = "SELECT count(*) FROM _dead_letter"
@@ -180,7 +180,7 @@ import Testing
         try waitForPosition(count, store: store, program)
         _ = try awaitNotifications(store)
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         #expect(try dump(store) == dump(direct))
         #expect(try isSound(store))
         try expectNotificationsWithoutGap(store)

@@ -137,7 +137,7 @@ import Testing
         let program = try Program(["run"] + arguments("0/2"))
         try wait(for: "a position") { count(store("0of2")) > 0 }
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         let refused = try Program.run(
             ["run"] + arguments("1/2") + ["--set", "store.path=\(store("0of2"))"])
         #expect(refused.status == 78)

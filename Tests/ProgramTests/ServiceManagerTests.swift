@@ -21,7 +21,7 @@ import Testing
         #expect(manager.lines.contains { $0.hasPrefix("STATUS=") && $0.count > 20 }, "\(manager.lines)")
         #expect(manager.heard("STOPPING=1") == 0)
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         try wait(for: "the last notice") { manager.heard("STOPPING=1") == 1 }
     }
 
@@ -41,7 +41,7 @@ import Testing
         #expect(before.contains { $0.hasPrefix("STATUS=Starting: verifying the store") }, "\(manager.lines)")
         #expect(!FileManager.default.fileExists(atPath: store + "-suspect"))
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
     }
 
     @Test func `a rebuild and the worker after it are one service`() throws {
@@ -63,7 +63,7 @@ import Testing
         // At STOPPING=1 systemd would kill the worker that goes on.
         #expect(manager.heard("READY=1") == 1 && manager.heard("STOPPING=1") == 0, "\(manager.lines)")
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
         try wait(for: "the last notice") { manager.heard("STOPPING=1") == 1 }
     }
 

@@ -175,7 +175,7 @@ import Testing
             return (try? Foreign.sqlite(workspace.path("one.sqlite"), sql)) == "\(count)"
         }
         one.send(SIGTERM)
-        #expect(try one.wait().status == 0)
+        try one.expectGoodEnd()
         let (shared, single) = (try dump(sharedStore), try dump(file))
         #expect(shared.contains("tombstones\n  Chat \"c19\""))
         // The whole dumps would fill a report.

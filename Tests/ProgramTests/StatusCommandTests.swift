@@ -101,6 +101,6 @@ import Testing
                 + ["store.path=\(other)", port, "http.bearerToken=\(token)"].flatMap { ["--set", $0] })
         #expect(ofAnother.output.contains("writes another store"), "\(ofAnother.output)")
         program.send(SIGTERM)
-        #expect(try program.wait().status == 0)
+        try program.expectGoodEnd()
     }
 }
