@@ -177,6 +177,8 @@ import Testing
         }
         #expect(interrupted > 0, "no kill came before the end")
         let program = try start(store: store, group: "last")
+        // The last kill may have come behind the last commit, and a signal before the program waits for one ends it.
+        try program.wait(for: "readiness") { try program.get("/readyz")?.status == 200 }
         try waitForPosition(count, store: store, program)
         _ = try awaitNotifications(store)
         program.send(SIGTERM)
