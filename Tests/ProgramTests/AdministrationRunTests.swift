@@ -67,8 +67,7 @@ import Testing
 
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
-        let ended = try program.wait()
-        #expect(ended.status == 0, "\(ended.errors)")
+        try program.expectGoodEnd()
     }
 
     @Test(.timeLimit(.minutes(60)))

@@ -19,8 +19,7 @@ import Testing
         let written = try Program.run(["history", "cursors", "put", "a", "0", "--set", "store.path=\(store)"])
         #expect(written.status == 0, "\(written.errors)")
         program.send(SIGTERM)
-        let ended = try program.wait()
-        #expect(ended.status == 0, "\(ended.errors)")
+        try program.expectGoodEnd()
         let none = try Program.run(["console", "--set", "store.path=\(workspace.path("none.sqlite"))"])
         #expect(none.status == 69 && none.errors.contains("There is no store at"), "\(none.errors)")
     }

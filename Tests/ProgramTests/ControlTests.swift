@@ -43,8 +43,7 @@ import Testing
 
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
-        let ended = try program.wait()
-        #expect(ended.status == 0, "\(ended.errors)")
+        try program.expectGoodEnd()
     }
 
     private func command(_ arguments: [String], config: Bool = true, store: String? = nil) throws -> Program.Result {

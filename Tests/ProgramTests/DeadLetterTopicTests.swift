@@ -39,8 +39,7 @@ import Testing
 
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
-        let ended = try program.wait()
-        #expect(ended.status == 0, "\(ended.errors)")
+        try program.expectGoodEnd()
     }
 
     private func sent(format: String) throws -> String {

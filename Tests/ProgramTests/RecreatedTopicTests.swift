@@ -78,8 +78,7 @@ import Testing
         }
         #expect(count() == 50, "something of the other log was applied")
         program.send(SIGTERM)
-        let ended = try program.wait()
-        #expect(ended.status == 0, "\(ended.errors)")
+        try program.expectGoodEnd()
         #expect(count() == 50)
     }
 

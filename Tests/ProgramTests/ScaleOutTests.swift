@@ -64,8 +64,7 @@ import Testing
         try wait(for: "all messages") { names.map { count(store($0)) }.reduce(0, +) == 1_200 }
         for program in programs {
             program.send(SIGTERM)
-            let ended = try program.wait()
-            #expect(ended.status == 0, "\(ended.errors)")
+            try program.expectGoodEnd()
         }
         for (entity, expected) in [
             ("Message", (0..<1_200).map { "m\($0)" }), ("Chat", (0..<37).map { "chat-\($0)" }),
@@ -124,8 +123,7 @@ import Testing
         #expect(!second.errors.contains("event=revoked") || theirs.count > 1)
         for program in [first, second] {
             program.send(SIGTERM)
-            let ended = try program.wait()
-            #expect(ended.status == 0, "\(ended.errors)")
+            try program.expectGoodEnd()
         }
         let held = try ["first", "second"].map { Set(try ids("Message", store($0))) }
         #expect(held[0].isDisjoint(with: held[1]))

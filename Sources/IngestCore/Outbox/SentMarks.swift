@@ -117,7 +117,8 @@ extension SentMarks: LosslessStringConvertible {
             }
             guard let partition = Int32(parts[0]) else { return nil }
             next[partition] = numbers[0]
-            for place in stride(from: 1, to: numbers.count - 1, by: 2) where numbers[place] < numbers[place + 1] {
+            for place in stride(from: 1, to: numbers.count - 1, by: 2) {
+                guard numbers[place] < numbers[place + 1] else { return nil }
                 underWay[partition, default: []].append(numbers[place]..<numbers[place + 1])
             }
             if numbers.count % 2 == 0 { resumed[partition] = numbers[numbers.count - 1] }
