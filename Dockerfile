@@ -19,8 +19,9 @@ COPY Package.swift Package.versions Package.resolved* ./
 COPY deploy/versions deploy/
 RUN swift package resolve && deploy/versions check
 COPY . .
-RUN swift build -c release --static-swift-stdlib --product ingest-worker \
-    && cp "$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker" /ingest-worker \
+RUN options="-c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked" \
+    && swift build ${options} --product ingest-worker \
+    && cp "$(swift build ${options} --show-bin-path)/ingest-worker" /ingest-worker \
     && strip /ingest-worker \
     && deploy/sbom --linked >/linked
 
