@@ -94,11 +94,14 @@ extension SQLWriterSession {
         return (
             """
             UPDATE _dead_letter AS d SET attempts = d.attempts + repeats.times, stage = l.stage, code = l.code, \
-            reason = l.reason, \(timestamp) = coalesce(l.\(timestamp), d.\(timestamp)) \
-            FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
-            (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh \(Dialect.orderedJoin) \(kept) \
-            ON \(isSame) WHERE fresh.id > \(last) GROUP BY fresh.id) f GROUP BY earliest) repeats \
-            JOIN _dead_letter l ON l.id = repeats.latest WHERE d.id = repeats.earliest
+            reason = l.reason, \(timestamp) = coalesce(t.\(timestamp), d.\(timestamp)) \
+            FROM (SELECT earliest, count(*) AS times, max(id) AS latest, \
+            max(CASE WHEN \(timestamp) IS NOT NULL THEN id END) AS timed FROM \
+            (SELECT fresh.id, fresh.\(timestamp), min(kept.id) AS earliest \
+            FROM _dead_letter fresh \(Dialect.orderedJoin) \(kept) \
+            ON \(isSame) WHERE fresh.id > \(last) GROUP BY fresh.id, fresh.\(timestamp)) f GROUP BY earliest) repeats \
+            JOIN _dead_letter l ON l.id = repeats.latest LEFT JOIN _dead_letter t ON t.id = repeats.timed \
+            WHERE d.id = repeats.earliest
             """,
             """
             DELETE FROM _dead_letter AS fresh WHERE fresh.id > \(last) \
