@@ -92,8 +92,10 @@ package final class MemoryStorage: Storage {
 
         init(_ storage: MemoryStorage) { self.storage = storage }
 
-        func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
-            try storage.tables().answer(plan, storage.model, each: each)
+        func load(
+            _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+        ) throws(StoreError) {
+            try storage.tables().answer(plan, storage.model, in: arena, each: each)
         }
     }
 

@@ -1,11 +1,13 @@
 // Answers to the read plans of a writer.
 extension MemoryTables {
-    func answer(_ plan: [ReadRequest], _ model: ObjectModel, each: (Int, ReadAnswer) -> Void) {
+    func answer(
+        _ plan: [ReadRequest], _ model: ObjectModel, in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) {
         for (position, request) in plan.enumerated() {
             switch request {
             case .rows(let entity, let keys, let limit):
                 let found = found(rows[model.entities[entity].rootIndex], keys, model)
-                for row in found.prefix(limit ?? .max) { each(position, .row(row)) }
+                for row in found.prefix(limit ?? .max) { each(position, .row(PackedRow(row, in: arena))) }
             case .links(let table, let keys, let isOwnerSide, let limit):
                 let keys = Set(keys)
                 let found = links[table].filter { keys.contains(isOwnerSide ? $0.key.owner : $0.key.destination) }
@@ -18,7 +20,7 @@ extension MemoryTables {
                 }
             case .tombstones(let lists):
                 for (root, identities) in lists {
-                    for identity in identities {
+                    for identity in identities.lazy.map(\.value) {
                         guard let found = tombstones[root][identity] else { continue }
                         each(position, .tombstone(root: root, identity: identity, found.tombstone))
                     }
@@ -29,10 +31,10 @@ extension MemoryTables {
 
     private func found(_ rows: MemoryRows, _ keys: RowKeys, _ model: ObjectModel) -> [StoredRow] {
         switch keys {
-        case .identities(let identities): return identities.compactMap { rows.row(identity: $0) }
+        case .identities(let identities): return identities.compactMap { rows.row(identity: $0.value) }
         case .primaryKeys(let keys): return keys.compactMap { rows[$0] }
         case .values(let values, let slot):
-            let values = Set(values.filter { !$0.isNull })
+            let values = Set(values.lazy.map(\.value).filter { !$0.isNull })
             return rows.all.filter { values.contains($0.values[slot]) }
         case .unique(let tuples, let constraint):
             let tuples = Set(tuples.filter { !$0.contains(.null) })

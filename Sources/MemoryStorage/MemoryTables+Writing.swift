@@ -23,7 +23,8 @@ extension MemoryTables {
                     throw MemoryRows.taken("\(rows.entity.rootName).pk")
                 }
                 changed[root, default: [:]][key] = StoredRow(
-                    pk: key, entity: rows.entity, isPlaceholder: rows.placeholders[index], values: rows.values[index])
+                    pk: key, entity: rows.entity, isPlaceholder: rows.placeholders[index],
+                    values: rows.values[index].array)
             }
         }
         for (root, rows) in changed { try self.rows[root].change(rows, unlessTaken: model.entities[root].name) }

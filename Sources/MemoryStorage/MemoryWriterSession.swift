@@ -13,10 +13,12 @@ final class MemoryWriterSession: WriterSession {
         tables = try storage.tables()
     }
 
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+    func load(
+        _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) throws(StoreError) {
         // Without a copy of the open transaction's tables.
-        if isInTransaction { return tables.answer(plan, model, each: each) }
-        try storage.tables().answer(plan, model, each: each)
+        if isInTransaction { return tables.answer(plan, model, in: arena, each: each) }
+        try storage.tables().answer(plan, model, in: arena, each: each)
     }
 
     // MARK: Access

@@ -1,15 +1,24 @@
 // Events whose values collide with other objects' values, where the model says which object wins.
 extension EventApplier {
-    /// Returns the operation as the entity's merge policy lets it through, or nil where it changes nothing.
+    /// The effect of a merge policy on an operation.
+    enum Passage {
+        case unchanged
+        case changed(ObjectOperation)
+        case refused
+    }
+
+    /// Returns what the entity's merge policy makes of an operation.
     ///
     /// Whether the event's own object is known decides, not whether it is stored: so chunks make no difference.
     ///
     /// - Throws: ``ValidationFailures`` where the deletion of a displaced object is refused. Collisions that the policy
     ///   does not resolve are left to the validation.
-    func meetUniqueValues(_ operation: ObjectOperation, _ entity: Entity) throws -> ObjectOperation? {
-        guard let policy = entity.mergePolicy.flatMap({ MergePolicy(named: $0) }) else { return operation }
-        if case .error = policy { return operation }
-        var operation = operation
+    func meetUniqueValues(
+        _ packed: PackedOperation, _ entity: Entity, _ policy: MergePolicy
+    ) throws -> Passage {
+        if case .error = policy { return .unchanged }
+        var operation = packed.value
+        var isChanged = false
         // Each collision is resolved at most once: an object that was displaced or merged into collides no more.
         let known = registry.known(entity.index, operation.identity)
         let own = known.flatMap { $0.isAlive && $0.entity.isKind(of: entity) ? $0.entity : nil } ?? entity
@@ -17,10 +26,10 @@ extension EventApplier {
             guard let holder = try holder(operation, entity, constraint),
                 let resolved = try resolve(operation, entity, constraint.slots, holder, policy)
             else { continue }
-            guard let passed = resolved.operation else { return nil }
-            operation = passed
+            guard let passed = resolved.operation else { return .refused }
+            (operation, isChanged) = (passed, true)
         }
-        return operation
+        return isChanged ? .changed(operation) : .unchanged
     }
 
     /// Returns who has the values already that an operation's object will have, where the operation names one of them.
@@ -53,7 +62,7 @@ extension EventApplier {
         guard let known = registry.known(entity.index, operation.identity), known.isAlive else {
             return entity.defaults
         }
-        var values = known.state.values
+        var values = known.state.values.array
         let own = known.entity.isKind(of: entity) ? known.entity : entity
         if !known.state.isPlaceholder, own === known.entity { return values }
         for (slot, value) in own.defaults.enumerated() where values[slot].isNull {

@@ -18,14 +18,16 @@ extension EventApplier {
         let time: Int64?
     }
 
-    package func delete(_ operation: ObjectOperation, _ known: ContextObject?) throws {
+    func delete(_ operation: OperationPointer, _ known: ContextObject?) throws {
+        let operation = operation.pointee
         if let known, known.isAlive {
             try checkKind(of: known, registry.model.entities[operation.entity])
-            try delete([known], at: operation.time, version: operation.version)
+            try delete([known], at: operation.time, version: operation.version.value)
             return
         }
         // A deletion of something unknown is remembered: its late events change nothing.
-        _ = bury(operation.identity, of: operation.entity, version: operation.version, time: operation.time)
+        _ = bury(
+            operation.identity.value, of: operation.entity, version: operation.version.value, time: operation.time)
     }
 
     /// Gives an identity its tombstone; what an earlier deletion has stated stays.

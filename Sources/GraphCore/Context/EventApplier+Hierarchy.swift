@@ -13,9 +13,9 @@ extension EventApplier {
         object.entity = entity
         for attribute in entity.attributes where !former.isKind(of: registry.model.entities[attribute.entityIndex]) {
             if attribute.derivation?.aggregatedRelationship != nil {
-                object.state.values[attribute.slot] = attribute.initialDerivedValue
+                object[attribute.slot] = attribute.initialDerivedValue
             } else if !object.state.isPlaceholder, !attribute.isDerived {
-                object.state.values[attribute.slot] = attribute.defaultValue
+                object[attribute.slot] = attribute.defaultValue
             }
         }
         if !entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
@@ -81,7 +81,7 @@ extension EventApplier {
                 destination.state.values[position] != .integer(place)
             else { return }
             willChange(destination)
-            destination.state.values[position] = .integer(place)
+            destination[position] = .integer(place)
         case .join(let table, let isOwner):
             let pair =
                 isOwner

@@ -9,7 +9,7 @@ extension EventApplier {
 
     /// - Parameter place: the place of the identity.
     private func resolve(
-        _ identity: Value, at place: Int, _ relationship: Relationship, at time: Int64?
+        _ identity: PackedValue, at place: Int, _ relationship: Relationship, at time: Int64?
     ) throws -> Reference {
         let destination = registry.model.entities[relationship.destinationIndex]
         let identities = registry.byIdentity[destination.rootIndex]
@@ -39,11 +39,11 @@ extension EventApplier {
     ///
     /// - Parameter places: the places of the identities that the change names; afterwards those behind them.
     func apply(
-        _ change: RelationshipChange, _ places: inout UnsafePointer<Int32>, to relationship: Relationship,
+        _ change: PackedOperation.Change, _ places: inout UnsafePointer<Int32>, to relationship: Relationship,
         of object: ContextObject, at time: Int64?
     ) throws -> Tombstone? {
         switch change {
-        case .one(.null): try setDestination(nil, relationship, of: object)
+        case .one(let identity) where identity.isNull: try setDestination(nil, relationship, of: object)
         case .one(let identity):
             let place = Int(places[0])
             places += 1
@@ -77,10 +77,10 @@ extension EventApplier {
 
     /// The destinations that a list does not have.
     func lost(
-        _ change: RelationshipChange, _ relationship: Relationship, _ object: ContextObject
+        _ change: PackedOperation.Change, _ relationship: Relationship, _ object: ContextObject
     ) throws -> [ContextObject] {
         guard case .replace(let identities) = change else { return [] }
-        let kept = Set(identities)
+        let kept = Set(identities.map(\.value))
         return try replaced(object, relationship).filter { !kept.contains($0.identity) }
     }
 
@@ -109,7 +109,8 @@ extension EventApplier {
 
     /// Resolves a list of destinations, without the deleted ones.
     private func existing(
-        _ identities: [Value], _ places: inout UnsafePointer<Int32>, _ relationship: Relationship, at time: Int64?
+        _ identities: UnsafeBufferPointer<PackedValue>, _ places: inout UnsafePointer<Int32>,
+        _ relationship: Relationship, at time: Int64?
     ) throws -> [ContextObject] {
         var found: [ContextObject] = []
         for identity in identities {
@@ -145,15 +146,16 @@ extension EventApplier {
         _ destination: ContextObject?, _ relationship: Relationship, of object: ContextObject
     ) throws {
         guard case .column(let slot) = relationship.storage else { return }
-        let old = object.state.values[slot]
-        let new: Value = destination.map { .integer($0.pk) } ?? .null
-        if old == new { return }
+        let stored = object.state.values.packed(slot)
+        let new = destination.map { PackedValue.integer($0.pk) } ?? .null
+        if stored == new { return }
+        let old = stored.integer
         willChange(object)
-        object.state.values[slot] = new
+        object.set(new, at: slot)
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
         guard let inverse = inverse(of: relationship) else { return }
         if let place = inverse.positionSlot {
-            object.state.values[place] =
+            object[place] =
                 try destination.map { .integer(try registry.takePlace(in: inverse, of: $0)) } ?? .null
         }
         if case .column(let inverseSlot) = inverse.storage {
@@ -164,7 +166,7 @@ extension EventApplier {
             registry.noteMember(object.pk, of: ObjectRegistry.LinkKey(inverse, of: destination.pk))
             if inverse.hasCountLimits { countChecks.append((destination, inverse)) }
         }
-        if inverse.minimumCount > 0, case .integer(let pk) = old,
+        if inverse.minimumCount > 0, let pk = old,
             let previous = try registry.object(entity: relationship.destinationIndex, pk: pk)
         {
             countChecks.append((previous, inverse))
@@ -173,25 +175,25 @@ extension EventApplier {
 
     /// Keeps a one-to-one relationship mutual: the former partners of both ends lose their references.
     func exchangePartners(
-        of object: ContextObject, _ relationship: Relationship, _ inverseSlot: Int, old: Value, new: ContextObject?
+        of object: ContextObject, _ relationship: Relationship, _ inverseSlot: Int, old: Int64?, new: ContextObject?
     ) throws {
         guard case .column(let slot) = relationship.storage else { return }
-        if case .integer(let pk) = old,
+        if let pk = old,
             let previous = try registry.object(entity: relationship.destinationIndex, pk: pk),
-            previous.isAlive, previous.state.values[inverseSlot] == .integer(object.pk)
+            previous.isAlive, previous.state.values.packed(inverseSlot).integer == object.pk
         {
             willChange(previous)
-            previous.state.values[inverseSlot] = .null
+            previous[inverseSlot] = .null
         }
         guard let new else { return }
-        if case .integer(let pk) = new.state.values[inverseSlot], pk != object.pk,
+        if let pk = new.state.values.packed(inverseSlot).integer, pk != object.pk,
             let rival = try registry.object(entity: object.entity.index, pk: pk), rival.isAlive
         {
             willChange(rival)
-            rival.state.values[slot] = .null
+            rival[slot] = .null
         }
         willChange(new)
-        new.state.values[inverseSlot] = .integer(object.pk)
+        new[inverseSlot] = .integer(object.pk)
         if !new.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: new) }
     }
 
@@ -213,7 +215,7 @@ extension EventApplier {
         switch relationship.storage {
         case .column: return
         case .inverseColumn(let slot):
-            if destination.state.values[slot] == .integer(object.pk), let inverse = inverse(of: relationship) {
+            if destination.state.values.packed(slot).integer == object.pk, let inverse = inverse(of: relationship) {
                 try setDestination(nil, inverse, of: destination)
             }
         case .join(let table, let isOwner):

@@ -67,7 +67,7 @@ extension EventApplier {
     ///
     /// - Parameter before: the values that are known to keep them, or nil.
     package func uniquenessFailures(
-        of object: ContextObject, since before: [Value]? = nil
+        of object: ContextObject, since before: SlotValues? = nil
     ) throws -> [ValidationFailure] {
         try registry.uniquenessConflicts(of: object, since: before).map { conflict in
             let properties = conflict.constraint.properties
@@ -128,7 +128,7 @@ extension EventApplier {
         if !object.isAlive {
             if !before.isPlaceholder {
                 let failures = validators.failures(
-                    object.entity, values: before.values, oldValues: before.values, \.validateForDelete)
+                    object.entity, values: before.values.array, oldValues: before.values.array, \.validateForDelete)
                 self.failures.add(failures.map { $0.about(object) })
             }
         } else if before.isPlaceholder {
@@ -140,9 +140,10 @@ extension EventApplier {
 
     private func call(
         _ hook: KeyPath<EntityValidator, ((inout ObjectValidation) -> Void)?>, _ object: ContextObject,
-        _ oldValues: [Value]?
+        _ oldValues: SlotValues?
     ) {
-        let found = validators.failures(object.entity, values: object.state.values, oldValues: oldValues, hook)
+        let found = validators.failures(
+            object.entity, values: object.state.values.array, oldValues: oldValues?.array, hook)
         failures.add(found.map { $0.about(object) })
     }
 }

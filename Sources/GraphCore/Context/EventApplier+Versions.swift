@@ -9,20 +9,19 @@ extension EventApplier {
         _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ known: ContextObject?
     ) -> Bool {
         if let known, known.isAlive, !known.state.isPlaceholder {
-            return operation.pointee.version.isOlder(than: known.version) == true
+            return operation.pointee.version.isOlder(than: known.packedVersion) == true
         }
         let identities = registry.byIdentity[registry.roots[operation.pointee.entity]]
         guard let tombstone = identities.tombstone(at: Int(places[0]))?.current else { return false }
-        return isOlderOrEqual(operation.pointee, than: tombstone)
+        return isOlderOrEqual(operation, than: tombstone)
     }
 
     /// Compares with the deletion by version where both have one, else by time where both have one. Otherwise the order of
     /// arrival decides, and the operation is the newer.
-    private func isOlderOrEqual(_ operation: ObjectOperation, than tombstone: Tombstone) -> Bool {
-        if !operation.version.isNull, let isNewer = tombstone.version.isOlder(than: operation.version) {
-            return !isNewer
-        }
-        if let time = operation.time, let deleted = tombstone.time { return time <= deleted }
+    private func isOlderOrEqual(_ operation: OperationPointer, than tombstone: Tombstone) -> Bool {
+        let version = operation.pointee.version
+        if !version.isNull, let isNewer = tombstone.version.isOlder(than: version.value) { return !isNewer }
+        if let time = operation.pointee.time, let deleted = tombstone.time { return time <= deleted }
         return false
     }
 }

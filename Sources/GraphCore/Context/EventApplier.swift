@@ -5,32 +5,16 @@
 package final class EventApplier {
     package let registry: ObjectRegistry
     package let validators: Validators
-    // Debug builds check the accesses to what every event uses, release builds do not: see ``ContextObject``.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var journal: [JournalEntry] = []
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     private var eventNumber = 0
     /// The conflicts of the applied events that a policy resolved, until they are saved.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var notes: [ConflictNote] = []
     private var notesBefore = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
     /// The objects whose relationships with count limits the event changed.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var countChecks: [(object: ContextObject, relationship: Relationship)] = []
     /// The rules that the event breaks, as far as they are known.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var failures = ValidationFailures()
     var failedRules: Set<FailedRule> = []
 
@@ -52,11 +36,11 @@ package final class EventApplier {
     /// - Parameter first: the number of its first operation in the chunk.
     /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
     ///   ``StoreError``.
-    func apply(_ event: ChangeSet, from first: Int) throws -> EventOutcome {
+    func apply(_ event: PackedEvent, from first: Int) throws -> EventOutcome {
         begin()
         do {
             let isCurrent =
-                try event.eventEnds.isEmpty ? applyOne(event.operations[...], from: first) : applySeveral(event, first)
+                try event.ends.isEmpty ? applyOne(event.operations, from: first) : applySeveral(event, first)
             if !isCurrent { return .stale }
             try validateTouched()
             return .applied
@@ -77,41 +61,46 @@ package final class EventApplier {
         eventNumber += 1
         placeholdersBefore = registry.placeholderCount
         notesBefore = notes.count
-        if !journal.isEmpty { journal.removeAll(keepingCapacity: true) }
+        // Emptying a short list as a whole takes longer.
+        while journal.popLast() != nil {}
         if !countChecks.isEmpty { countChecks.removeAll(keepingCapacity: true) }
         if failures.isEmpty { return }
         failures = ValidationFailures()
         failedRules.removeAll()
     }
 
+    /// Forgets the last event, which is not undone any more.
+    func forget() {
+        journal.removeAll(keepingCapacity: true)
+        countChecks.removeAll(keepingCapacity: true)
+    }
+
     /// Applies the operations of one event; returns false where it is stale.
-    private func applyOne(_ operations: ArraySlice<ObjectOperation>, from number: Int) throws -> Bool {
-        try operations.withUnsafeBufferPointer { operations in
-            guard let first = operations.baseAddress, let last = operations.indices.last else { return true }
-            let places = registry.names[number + last]
-            let known = known(first + last, places)
-            if isStale(first + last, places, known) { return false }
-            if last == 0 {
-                try apply(first, places, known)
-            } else {
-                for index in operations.indices {
-                    // A nested object may be older than its known version; only the event's own object makes the event
-                    // stale.
-                    let places = registry.names[number + index]
-                    let known = self.known(first + index, places)
-                    if !isStale(first + index, places, known) { try apply(first + index, places, known) }
-                }
+    private func applyOne(_ operations: UnsafeBufferPointer<PackedOperation>, from number: Int) throws -> Bool {
+        guard let first = operations.baseAddress, let last = operations.indices.last else { return true }
+        let places = registry.names[number + last]
+        let known = known(first + last, places)
+        if isStale(first + last, places, known) { return false }
+        if last == 0 {
+            try apply(first, places, known)
+        } else {
+            for index in operations.indices {
+                // A nested object may be older than its known version; only the event's own object makes the event stale.
+                let places = registry.names[number + index]
+                let known = self.known(first + index, places)
+                if !isStale(first + index, places, known) { try apply(first + index, places, known) }
             }
-            return true
         }
+        return true
     }
 
     /// Applies each event of a record; returns false where all are stale.
-    private func applySeveral(_ record: ChangeSet, _ first: Int) throws -> Bool {
+    private func applySeveral(_ record: PackedEvent, _ first: Int) throws -> Bool {
         var start = 0
         var isCurrent = false
-        for end in record.eventEnds {
-            if try applyOne(record.operations[start..<end], from: first + start) { isCurrent = true }
+        for end in record.ends {
+            let operations = UnsafeBufferPointer(rebasing: record.operations[start..<end])
+            if try applyOne(operations, from: first + start) { isCurrent = true }
             start = end
         }
         return isCurrent
@@ -131,7 +120,7 @@ package final class EventApplier {
     ) throws {
         switch operation.pointee.kind {
         case .upsert: try upsert(operation, places, known)
-        case .delete: try delete(operation.pointee, known)
+        case .delete: try delete(operation, known)
         case .truncate:
             throw EventFailure(
                 code: "delete.too_large",
@@ -145,7 +134,7 @@ package final class EventApplier {
     package func willChange(_ object: ContextObject) {
         if object.journaledBy == eventNumber { return }
         object.journaledBy = eventNumber
-        journal.append(.state(object, object.state))
+        journal.append(.state(object, object.snapshot()))
         registry.list(object)
     }
 
@@ -166,7 +155,7 @@ package final class EventApplier {
         for entry in journal.reversed() {
             switch entry {
             case .state(let object, let state):
-                object.state = state
+                object.restore(state)
             case .created(let object, let replaced):
                 object.state.isVoid = true
                 registry.byKey[object.entity.rootIndex][object.pk] = nil
@@ -184,14 +173,17 @@ package final class EventApplier {
     }
 
     package func create(entity: Entity, identity: Value) -> ContextObject {
-        create(entity: entity, identity: identity, at: nil, replacing: registry.known(entity.index, identity))
+        let replaced = registry.known(entity.index, identity)
+        let object = registry.makeObject(entity: entity, identity: identity)
+        noteCreated(object, replaced: replaced)
+        return object
     }
 
     /// - Parameters:
-    ///   - place: the place of the identity, where it is known.
+    ///   - place: the place of the identity.
     ///   - replaced: the dead object of the identity that the registry knows, or nil.
     func create(
-        entity: Entity, identity: Value, at place: Int? = nil, replacing replaced: ContextObject?
+        entity: Entity, identity: PackedValue, at place: Int, replacing replaced: ContextObject?
     ) -> ContextObject {
         let object = registry.makeObject(entity: entity, identity: identity, at: place)
         noteCreated(object, replaced: replaced)
@@ -210,16 +202,22 @@ package final class EventApplier {
         _ operation: OperationPointer, _ places: UnsafePointer<Int32>, _ known: ContextObject?
     ) throws {
         let entity = registry.model.entities[operation.pointee.entity]
-        guard entity.mergePolicy != nil else { return try upsert(operation, places, entity, known) }
+        guard let policy = entity.mergePolicy.flatMap({ MergePolicy(named: $0) }) else {
+            return try upsert(operation, places, entity, known)
+        }
         // An event that mistakes the object's entity fails, even where another object holds its values.
         if let known, known.isAlive { try checkKind(of: known, entity) }
-        if let passed = try meetUniqueValues(operation.pointee, entity) {
-            // It may name other objects.
+        switch try meetUniqueValues(operation.pointee, entity, policy) {
+        case .unchanged: try upsert(operation, places, entity, known)
+        case .refused: break
+        case .changed(let passed):
+            let packed = PackedEvents([ChangeSet(passed)], registry.model)
             let names = OperationNames()
-            try withUnsafePointer(to: passed) { passed in
-                _ = registry.name(passed, in: names)
-                try upsert(passed, names[0], entity, self.known(passed, names[0]))
-            }
+            defer { withExtendedLifetime((packed, names)) {} }
+            guard let passed = packed.events.first?.operations.baseAddress else { return }
+            // It may name other objects.
+            _ = registry.name(passed, in: names)
+            try upsert(passed, names[0], entity, self.known(passed, names[0]))
         }
     }
 
@@ -241,17 +239,20 @@ package final class EventApplier {
         for attribute in operation.pointee.transients {
             // Nothing keeps the value; a value that the model forbids is an error all the same.
             let transient = entity.transientAttributes[attribute.slot]
-            transient.check(attribute.value, entity: entity.name) { note($0, of: object) }
+            transient.check(attribute.value.value, entity: entity.name) { note($0, of: object) }
         }
-        for index in operation.pointee.attributes.indices {
-            let slot = operation.pointee.attributes[index].slot
+        for attribute in operation.pointee.attributes {
+            let slot = attribute.slot
             // The store computes a derived value, so no event states it.
             if slot == entity.identitySlot || entity.attributes[slot].isDerived { continue }
-            let value = operation.pointee.attributes[index].value
             // Without a version any late event would apply. (A null for a required one is refused.)
-            if slot == entity.versionSlot, value.isNull, !isFirst, entity.attributes[slot].isOptional { continue }
-            entity.limitsBySlot[slot]?.check(value, of: entity) { note($0, of: object) }
-            set(value, slot, of: object)
+            if slot == entity.versionSlot, attribute.value.isNull, !isFirst, entity.attributes[slot].isOptional {
+                continue
+            }
+            if !attribute.isWithinLimits {
+                entity.limitsBySlot[slot]?.check(attribute.value.value, of: entity) { note($0, of: object) }
+            }
+            set(attribute.value, slot, of: object)
         }
         if let slot = entity.versionSlot, !operation.pointee.version.isNull {
             set(operation.pointee.version, slot, of: object)
@@ -266,14 +267,11 @@ package final class EventApplier {
         var places = places
         var deletion: Tombstone?
         var lost: [ContextObject] = []
-        for index in operation.pointee.relationships.indices {
-            let relationship = entity.relationships[operation.pointee.relationships[index].relationship]
-            if operation.pointee.relationships[index].deletesLost {
-                lost += try self.lost(operation.pointee.relationships[index].change, relationship, object)
-            }
+        for link in operation.pointee.links {
+            let relationship = entity.relationships[link.relationship]
+            if link.deletesLost { lost += try self.lost(link.change, relationship, object) }
             let tombstone = try apply(
-                operation.pointee.relationships[index].change, &places, to: relationship, of: object,
-                at: operation.pointee.time)
+                link.change, &places, to: relationship, of: object, at: operation.pointee.time)
             deletion = deletion ?? tombstone
         }
         if !lost.isEmpty { try deleteLost(lost, at: operation.pointee.time) }
@@ -281,10 +279,10 @@ package final class EventApplier {
     }
 
     /// Gives an object a value; the one that it has already changes nothing.
-    private func set(_ value: Value, _ slot: Int, of object: ContextObject) {
-        if object.state.values[slot] == value { return }
+    private func set(_ value: PackedValue, _ slot: Int, of object: ContextObject) {
+        if object.state.values.packed(slot) == value { return }
         willChange(object)
-        object.state.values[slot] = value
+        object.set(value, at: slot)
     }
 
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.

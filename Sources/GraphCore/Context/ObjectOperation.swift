@@ -1,7 +1,7 @@
 /// An event's request about one object. Its positions count the model's entities, slots and relationships.
 public struct ObjectOperation: Sendable {
     /// The kind of change to the object.
-    public enum Kind: Sendable {
+    public enum Kind: Sendable, BitwiseCopyable {
         /// Creates the object or changes the named properties; the others stay as they are.
         case upsert
         /// Deletes the object by its delete rules.
@@ -82,10 +82,6 @@ public struct ObjectOperation: Sendable {
     }
 }
 
-/// An operation in the memory of its event. Each copy of one counts the references to all of its parts, and an event would
-/// copy its operations from step to step.
-typealias OperationPointer = UnsafePointer<ObjectOperation>
-
 /// An event's change of a relationship; identities name the destinations.
 public enum RelationshipChange: Sendable {
     /// Leads a to-one relationship to an object, or nowhere for null.
@@ -119,11 +115,6 @@ public struct ChangeSet: Sendable {
 
     /// Makes an event of one operation.
     public init(_ operation: ObjectOperation) { operations = [operation] }
-
-    /// The operation that empties an entity, where that is what the event asks.
-    var truncation: ObjectOperation? {
-        operations.count == 1 && operations[0].kind == .truncate ? operations[0] : nil
-    }
 }
 
 /// The outcome of an event.

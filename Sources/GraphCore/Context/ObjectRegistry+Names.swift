@@ -8,19 +8,12 @@ extension ObjectRegistry {
         names.beginOperation()
         names.append(byIdentity[roots[entity]].name(operation.pointee.identity))
         var (replaces, links) = (false, false)
-        for index in operation.pointee.relationships.indices {
-            let shape = shape(entity, operation.pointee.relationships[index].relationship)
+        for link in operation.pointee.links {
+            let shape = shape(entity, link.relationship)
             links = links || shape.isInJoinTable
+            if case .replace = link.change { replaces = true }
             let destinations = byIdentity[shape.destinationRoot]
-            switch operation.pointee.relationships[index].change {
-            case .one(let identity): if !identity.isNull { names.append(destinations.name(identity)) }
-            case .replace(let list):
-                replaces = true
-                for identity in list { names.append(destinations.name(identity)) }
-            case .edit(let added, let removed):
-                for identity in added { names.append(destinations.name(identity)) }
-                for identity in removed { names.append(destinations.name(identity)) }
-            }
+            link.change.forEachIdentity { names.append(destinations.name($0)) }
         }
         return (replaces, links)
     }

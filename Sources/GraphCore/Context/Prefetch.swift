@@ -6,7 +6,7 @@ package struct Prefetch {
 
     package init(registry: ObjectRegistry) { self.registry = registry }
 
-    func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    func load(_ events: ArraySlice<PackedEvent>) throws(StoreError) {
         let survey = Survey(events, registry)
         try loadNamed()
         var questions = LinkQuestions(registry)
@@ -30,13 +30,12 @@ package struct Prefetch {
             let operation: Int
         }
 
-        init(_ events: ArraySlice<ChangeSet>, _ registry: ObjectRegistry) {
+        init(_ events: ArraySlice<PackedEvent>, _ registry: ObjectRegistry) {
             for event in events.indices {
-                events[event].operations.withUnsafeBufferPointer { operations in
-                    guard let first = operations.baseAddress else { return }
-                    for index in operations.indices {
-                        take(first + index, Place(event: event, operation: index), registry)
-                    }
+                let operations = events[event].operations
+                guard let first = operations.baseAddress else { continue }
+                for index in operations.indices {
+                    take(first + index, Place(event: event, operation: index), registry)
                 }
             }
         }
@@ -69,15 +68,17 @@ package struct Prefetch {
                     && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? false
             }
         }
-        try loadNamed(placeholders)
+        let arena = registry.readingArena
+        try loadNamed(placeholders.map { $0.map { arena.pack($0) } })
+        withExtendedLifetime(arena) {}
     }
 
     /// Reads the objects and the tombstones of the identities that were named to the registry, all in one plan.
     ///
     /// - Parameter known: further identities whose tombstones are wanted, at the position of their root.
-    private func loadNamed(_ known: [[Value]] = []) throws(StoreError) {
+    private func loadNamed(_ known: [[PackedValue]] = []) throws(StoreError) {
         var plan: [ReadRequest] = []
-        var buried: [(root: Int, identities: [Value])] = []
+        var buried: [(root: Int, identities: [PackedValue])] = []
         for entity in registry.byIdentity.indices {
             let named = registry.byIdentity[entity].takeNamed()
             if !named.isEmpty { plan.append(.rows(entity: entity, .identities(named))) }
@@ -85,7 +86,7 @@ package struct Prefetch {
             if registry.storeHasTombstones, !identities.isEmpty { buried.append((entity, identities)) }
         }
         if !buried.isEmpty { plan.append(.tombstones(buried)) }
-        try registry.reader.load(plan) { _, answer in
+        try registry.reader.load(plan, in: registry.readingArena) { _, answer in
             switch answer {
             case .row(let row): registry.register(row)
             case .tombstone(let root, let identity, let tombstone): registry.note(tombstone, root, identity)
@@ -95,12 +96,14 @@ package struct Prefetch {
     }
 
     /// Reads who holds the unique values that events give to objects.
-    package func loadUniqueHolders(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
-        try registry.loadHolders(uniqueValues(events))
+    package func loadUniqueHolders(_ event: ChangeSet) throws(StoreError) {
+        let packed = PackedEvents([event], registry.model)
+        defer { withExtendedLifetime(packed) {} }
+        try registry.loadHolders(uniqueValues(packed.events[...]))
     }
 
     /// Returns the unique values that objects will have, each event's values put upon those before.
-    private func uniqueValues(_ events: ArraySlice<ChangeSet>) -> [ObjectRegistry.Unique] {
+    private func uniqueValues(_ events: ArraySlice<PackedEvent>) -> [ObjectRegistry.Unique] {
         if registry.model.uniquenessConstraints.isEmpty { return [] }
         struct Key: Hashable {
             let root: Int
@@ -111,19 +114,20 @@ package struct Prefetch {
         for event in events {
             for operation in event.operations where operation.kind == .upsert {
                 let entity = registry.model.entities[operation.entity]
-                let known = registry.known(operation.entity, operation.identity)
+                let identity = operation.identity.value
+                let known = registry.known(operation.entity, identity)
                 let own = known.map { $0.entity.isKind(of: entity) ? $0.entity : entity } ?? entity
                 if own.uniquenessConstraints.isEmpty { continue }
-                let key = Key(root: entity.rootIndex, identity: operation.identity)
-                var expected = values[key] ?? known?.state.values ?? own.defaults
+                let key = Key(root: entity.rootIndex, identity: identity)
+                var expected = values[key] ?? known?.state.values.array ?? own.defaults
                 if known?.state.isPlaceholder == true, values[key] == nil {
                     for slot in expected.indices where expected[slot].isNull { expected[slot] = own.defaults[slot] }
                 }
-                expected[entity.identitySlot] = operation.identity
-                for attribute in operation.attributes { expected[attribute.slot] = attribute.value }
-                for change in operation.relationships {
-                    let relationship = entity.relationships[change.relationship]
-                    guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
+                expected[entity.identitySlot] = identity
+                for attribute in operation.attributes { expected[attribute.slot] = attribute.value.value }
+                for link in operation.links {
+                    let relationship = entity.relationships[link.relationship]
+                    guard let slot = relationship.slot, case .one(let identity) = link.change else { continue }
                     // An unknown destination gets a new key, which nobody holds.
                     let destination = registry.known(relationship.destinationIndex, identity)
                     expected[slot] = destination.map { .integer($0.pk) } ?? .null
@@ -138,7 +142,7 @@ package struct Prefetch {
     }
 
     /// Asks for the last places of the ordered relationships that events add to.
-    private func askForPlaces(_ events: ArraySlice<ChangeSet>, _ questions: inout LinkQuestions) {
+    private func askForPlaces(_ events: ArraySlice<PackedEvent>, _ questions: inout LinkQuestions) {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         func want(_ relationship: Relationship, _ object: ContextObject?) {
             guard let object, relationship.isOrdered else { return }
@@ -147,12 +151,12 @@ package struct Prefetch {
         }
         for event in events {
             for operation in event.operations where operation.kind == .upsert {
-                for change in operation.relationships {
-                    let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
+                for link in operation.links {
+                    let relationship = registry.model.entities[operation.entity].relationships[link.relationship]
                     want(relationship, registry.known(operation.entity, operation.identity))
                     guard let inverse = registry.model.inverse(of: relationship), inverse.isOrdered else { continue }
-                    for identity in change.change.identities {
-                        want(inverse, registry.known(relationship.destinationIndex, identity))
+                    link.change.forEachIdentity {
+                        want(inverse, registry.known(relationship.destinationIndex, $0))
                     }
                 }
             }
@@ -175,7 +179,7 @@ package struct Prefetch {
     /// Over a network each load is a round trip. So one load asks for all that follows from the named objects. Rows behind
     /// links come with the next level of a deletion.
     private func loadLinks(
-        _ survey: Survey, _ events: ArraySlice<ChangeSet>, _ questions: inout LinkQuestions
+        _ survey: Survey, _ events: ArraySlice<PackedEvent>, _ questions: inout LinkQuestions
     ) throws(StoreError) {
         for (key, owners) in replacedOwners(survey.replacements, events) {
             let relationship = registry.model.entities[key.entity].relationships[key.relationship]
@@ -205,15 +209,15 @@ package struct Prefetch {
     }
 
     private func replacedOwners(
-        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
+        _ places: [Survey.Place], _ events: ArraySlice<PackedEvent>
     ) -> [RelationshipKey: [ContextObject]] {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         for place in places {
             let operation = events[place.event].operations[place.operation]
             guard let owner = registry.known(operation.entity, operation.identity) else { continue }
-            for change in operation.relationships {
-                guard case .replace = change.change else { continue }
-                let key = RelationshipKey(entity: operation.entity, relationship: change.relationship)
+            for link in operation.links {
+                guard case .replace = link.change else { continue }
+                let key = RelationshipKey(entity: operation.entity, relationship: link.relationship)
                 owners[key, default: []].append(owner)
             }
         }
@@ -221,7 +225,7 @@ package struct Prefetch {
     }
 
     /// Returns the objects that the events delete, each once.
-    private func deletedObjects(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) -> [ContextObject] {
+    private func deletedObjects(_ places: [Survey.Place], _ events: ArraySlice<PackedEvent>) -> [ContextObject] {
         var seen: Set<ObjectIdentifier> = []
         return places.compactMap { place in
             let operation = events[place.event].operations[place.operation]
@@ -257,17 +261,17 @@ package struct Prefetch {
     }
 
     /// Returns the links that events add or remove one by one, by their join tables.
-    private func changedPairs(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) -> [Set<Pair>] {
+    private func changedPairs(_ places: [Survey.Place], _ events: ArraySlice<PackedEvent>) -> [Set<Pair>] {
         var wanted: [Set<Pair>] = Array(repeating: [], count: registry.pairs.count)
         for place in places {
             let operation = events[place.event].operations[place.operation]
             guard let object = registry.known(operation.entity, operation.identity), !object.isNew else { continue }
-            for change in operation.relationships {
-                let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
+            for link in operation.links {
+                let relationship = registry.model.entities[operation.entity].relationships[link.relationship]
                 guard case .join(let table, let isOwner) = relationship.storage else { continue }
-                for identity in change.change.identities {
+                link.change.forEachIdentity { identity in
                     guard let other = registry.known(relationship.destinationIndex, identity), !other.isNew
-                    else { continue }
+                    else { return }
                     let (owner, destination) = isOwner ? (object, other) : (other, object)
                     wanted[table].insert(Pair(owner: owner.pk, destination: destination.pk))
                     if registry.pairs[table].join.isOwnInverse {

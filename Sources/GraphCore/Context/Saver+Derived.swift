@@ -71,8 +71,8 @@ extension Saver {
     private func collect(_ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
         for object in registry.listed where !object.state.isVoid {
             for feed in level.columnFeeds[object.entity.index] {
-                let old = object.isNew ? nil : object.original[feed.slot].integer
-                let new = object.isAlive ? object.state.values[feed.slot].integer : nil
+                let old = object.isNew ? nil : object.original.packed(feed.slot).integer
+                let new = object.isAlive ? object.state.values.packed(feed.slot).integer : nil
                 for aggregate in feed.aggregates { note(aggregate, object, old: old, new: new, &changes) }
             }
         }
@@ -149,7 +149,7 @@ extension Saver {
                     let kin = registry.model.kin(of: isOwner ? join.destinationEntity : join.ownerEntity)
                     let changed = registry.listed.filter {
                         kin.contains($0.entity.index) && !$0.isNew && $0.isAlive
-                            && $0.original[slot] != $0.state.values[slot]
+                            && !$0.keeps(slot)
                     }
                     try recompute([aggregate], table, linkedTo: changed, isOwner: isOwner, &changes)
                 }
@@ -185,7 +185,7 @@ extension Saver {
                 changes.recompute(owner.entity.node(of: slot), CollectionOfOne(owner.pk))
                 continue
             }
-            owner.state.values[slot] = total.value
+            owner[slot] = total.value
             registry.list(owner)
         }
     }
@@ -202,7 +202,7 @@ extension Saver {
                 continue
             }
             if value == current { continue }
-            owner.state.values[slot] = value
+            owner[slot] = value
             registry.list(owner)
         }
     }
@@ -237,12 +237,12 @@ extension Saver {
             let kin = registry.model.kin(of: path.node.entity)
             let objects = registry.listed.filter {
                 kin.contains($0.entity.index) && $0.isAlive
-                    && ($0.isNew || $0.entity !== $0.originalEntity || $0.original[slot] != $0.state.values[slot])
+                    && ($0.isNew || $0.entity !== $0.originalEntity || !$0.keeps(slot))
             }
             if objects.isEmpty { continue }
             var ends: [ContextObject?] = objects
             for step in path.steps {
-                let keys = ends.map { $0?.state.values[step.slot].integer }
+                let keys = ends.map { $0?.state.values.packed(step.slot).integer }
                 try registry.load(entity: step.destination, primaryKeys: Array(Set(keys.compactMap { $0 })))
                 ends = keys.map { key in
                     key.flatMap { registry.known(step.destination, pk: $0) }.flatMap { $0.isAlive ? $0 : nil }
@@ -250,7 +250,7 @@ extension Saver {
             }
             for (object, end) in zip(objects, ends) {
                 let value = end?.state.values[path.slot] ?? .null
-                object.state.values[path.node.slot] = path.transformation?.apply(value) ?? value
+                object[path.node.slot] = path.transformation?.apply(value) ?? value
             }
         }
     }
@@ -258,7 +258,7 @@ extension Saver {
     private func computeOwn(_ level: DerivedPlan.Level) {
         for object in registry.listed where object.isAlive {
             for slot in level.ownSlots[object.entity.index] {
-                object.state.values[slot] = object.entity.attributes[slot].ownDerivedValue(object.state.values)
+                object[slot] = object.entity.attributes[slot].ownDerivedValue(object.state.values)
             }
         }
     }
@@ -267,7 +267,7 @@ extension Saver {
         for object in registry.listed {
             let slots = level.timeSlots[object.entity.index]
             guard !slots.isEmpty, object.isAlive, Self.changeKind(object) != nil else { continue }
-            for slot in slots { object.state.values[slot] = .integer(history.time) }
+            for slot in slots { object[slot] = .integer(history.time) }
         }
     }
 
@@ -282,7 +282,7 @@ extension Saver {
         var sources: [PathKey: [Int64]] = [:]
         for object in registry.listed where !plan.paths.isEmpty && !object.isNew {
             for reader in plan.pathReaders[object.entity.index]
-            where !object.isAlive || object.original[reader.slot] != object.state.values[reader.slot] {
+            where !object.isAlive || !object.keeps(reader.slot) {
                 sources[PathKey(path: reader.path, depth: reader.depth), default: []].append(object.pk)
             }
         }
@@ -305,7 +305,7 @@ extension Entity {
 
 extension Attribute {
     /// Computes a derived value that follows from the object's own values.
-    package func ownDerivedValue(_ values: [Value]) -> Value {
+    package func ownDerivedValue(_ values: some SlotReadable) -> Value {
         switch derivation {
         case .arithmetic(let expression): return expression.value(values, of: self)
         case .keyPath(let path): return path.transformation?.apply(values[path.slot]) ?? values[path.slot]

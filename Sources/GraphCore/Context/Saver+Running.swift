@@ -19,7 +19,7 @@ extension Saver {
             memory[key] = aggregate
             let value = aggregate.value
             if value == owner.state.values[slot] { continue }
-            owner.state.values[slot] = value
+            owner[slot] = value
             registry.list(owner)
         }
     }

@@ -27,7 +27,9 @@ package struct Saver {
         if registry.hasOrder { noteReorderings() }
         let marks = marks(of: try derive(links))
         let recomputation = marks.isEmpty ? nil : try session.sets.recomputation(of: marks, work)
-        try session.write(rowChanges(links))
+        let changes = rowChanges(links)
+        try session.write(changes)
+        withExtendedLifetime(changes) {}
         try recomputation?.run { entity, pk, slots, values in absorb(entity, pk, slots, values) }
         try writeHistory(&tally)
         try recomputation?.writeHistory(history, into: &tally)
@@ -39,7 +41,7 @@ package struct Saver {
     /// object.
     private func absorb(_ entity: Int, _ pk: Int64, _ slots: [Int], _ values: [Value]) -> Bool {
         guard let object = registry.known(entity, pk: pk), object.isAlive else { return false }
-        for slot in slots { object.state.values[slot] = values[slot] }
+        for slot in slots { object[slot] = values[slot] }
         object.savedSlots = nil
         registry.list(object)
         return true
@@ -49,8 +51,8 @@ package struct Saver {
     private func clearReferencesToDeleted() {
         for object in registry.listed where object.isAlive {
             for link in object.entity.linkColumns where !link.hasInverse {
-                guard object.isNew || object.original[link.slot] != object.state.values[link.slot] else { continue }
-                if registry.readsNull(object, link.slot) { object.state.values[link.slot] = .null }
+                guard object.isNew || !object.keeps(link.slot) else { continue }
+                if registry.readsNull(object, link.slot) { object[link.slot] = .null }
             }
         }
     }
@@ -99,7 +101,7 @@ package struct Saver {
             entityCount: registry.model.entities.count, keepsFormerValues: session.sharesStore,
             joinsUpdates: session.joinsUpdates)
         for link in links where !link.isLinked { changes.removedLinks.append(link.row) }
-        changes.vacated = vacatedUniqueValues()
+        vacateUniqueValues(&changes)
         for object in registry.listed {
             if object.isNew {
                 if object.isAlive { changes.insert(object) }
@@ -123,17 +125,14 @@ package struct Saver {
 
     /// The values of a row without the references that the save's deletions clear in the store. A joined update writes
     /// slots that the object does not change, and must not bring such a reference back.
-    private func valuesAfterDeletions(_ object: ContextObject) -> [Value] {
-        var values = object.state.values
-        for link in object.entity.linkColumns where !link.hasInverse && registry.readsNull(object, link.slot) {
-            values[link.slot] = .null
-        }
-        return values
+    private func valuesAfterDeletions(_ object: ContextObject) -> SlotValues? {
+        let cleared = object.entity.linkColumns.filter { !$0.hasInverse && registry.readsNull(object, $0.slot) }
+        return cleared.isEmpty ? nil : object.values(clearing: cleared.map(\.slot))
     }
 
     /// Clears unique values that pass from one object to another, for rows are written one by one.
-    private func vacatedUniqueValues() -> [RowChanges.Updates] {
-        if registry.model.uniquenessConstraints.isEmpty { return [] }
+    private func vacateUniqueValues(_ changes: inout RowChanges) {
+        if registry.model.uniquenessConstraints.isEmpty { return }
         var taken: Set<ObjectRegistry.Unique> = []
         for object in registry.listed where object.isAlive {
             for constraint in object.entity.uniquenessConstraints {
@@ -143,8 +142,7 @@ package struct Saver {
                 if !isBound || registry.uniqueKey(object.original, constraint) != key { taken.insert(key) }
             }
         }
-        if taken.isEmpty { return [] }
-        var vacated: [RowChanges.Updates] = []
+        if taken.isEmpty { return }
         for object in registry.listed where !object.isNew && object.isAlive {
             var slots: Set<Int> = []
             for constraint in object.entity.uniquenessConstraints {
@@ -152,15 +150,10 @@ package struct Saver {
                     registry.uniqueKey(object.state.values, constraint) != former
                 else { continue }
                 // A null in one of them is enough.
-                slots.formUnion(constraint.slots.filter { object.original[$0] != object.state.values[$0] }.prefix(1))
+                slots.formUnion(constraint.slots.filter { !object.keeps($0) }.prefix(1))
             }
-            if slots.isEmpty { continue }
-            var row = RowChanges.Updates(root: object.entity.rootIndex, slots: slots.sorted(), setsPlaceholder: false)
-            row.keys.append(object.pk)
-            row.values.append([Value](repeating: .null, count: object.entity.slotCount))
-            vacated.append(row)
+            if !slots.isEmpty { changes.vacate(object.entity, key: object.pk, slots: Array(slots)) }
         }
-        return vacated
     }
 
     // MARK: History
@@ -199,8 +192,8 @@ package struct Saver {
         for object in registry.listed where !object.isNew && object.isAlive {
             for relationship in object.entity.relationships {
                 guard let slot = relationship.slot, let inverse = registry.model.inverse(of: relationship),
-                    let place = inverse.positionSlot, object.original[slot] == object.state.values[slot],
-                    object.original[place] != object.state.values[place], case .integer(let pk) = object.original[slot],
+                    let place = inverse.positionSlot, object.keeps(slot),
+                    !object.keeps(place), case .integer(let pk) = object.original[slot],
                     let owner = registry.known(relationship.destinationIndex, pk: pk)
                 else { continue }
                 owner.changedLinks.insert(inverse.index)

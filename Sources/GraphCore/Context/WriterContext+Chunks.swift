@@ -8,13 +8,12 @@ extension WriterContext {
             trace: chunk.trace, nextChange: nextChange)
         var tally = ChangeTally(entityCount: store.model.entities.count)
         var run = ChunkRun()
-        run.outcomes.reserveCapacity(chunk.events.count)
+        let events = chunk.packed ?? PackedEvents(store.model)
+        run.outcomes.reserveCapacity(events.count)
         if isolatesEvents {
-            for index in chunk.events.indices {
-                try applyAlone(chunk.events[index...index], history, &tally, &run)
-            }
+            for index in 0..<events.count { try applyAlone(events, index, history, &tally, &run) }
         } else {
-            try applyTogether(chunk.events[...], history, &tally, &run)
+            try applyTogether(events, 0..<events.count, history, &tally, &run)
         }
         try session.write(chunk.ledger(run.outcomes, deadLetter))
         let token = try history.close()
@@ -33,16 +32,18 @@ extension WriterContext {
     }
 
     package func applyTogether(
-        _ events: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+        _ events: PackedEvents, _ range: Range<Int>, _ history: HistoryWriter, _ tally: inout ChangeTally,
+        _ run: inout ChunkRun
     ) throws {
-        var rest = events
+        defer { withExtendedLifetime(events) {} }
+        var rest = events.events[range]
         while !rest.isEmpty {
-            registry.reset()
+            try forgetObjects(history)
             try Prefetch(registry: registry).load(rest)
             let prefetched = registry.loadedCount
             var operationCount = 0
             var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
-            var truncation: ObjectOperation?
+            var truncation: PackedOperation?
             while let event = rest.popFirst() {
                 truncation = event.truncation
                 if truncation != nil { break }
@@ -68,6 +69,13 @@ extension WriterContext {
                 run.outcomes.append(.failed(EventFailure(code: "delete.too_large", reason)))
             }
         }
+        try forgetObjects(history)
+    }
+
+    /// Forgets the saved objects, with all that holds them: then their memory serves the next ones.
+    private func forgetObjects(_ history: HistoryWriter) throws(StoreError) {
+        try history.flush()
+        applier.forget()
         registry.reset()
     }
 
@@ -80,12 +88,13 @@ extension WriterContext {
     /// Applies one event as a part that can be undone alone. The event fails if it breaks a rule of the schema, or meets a
     /// stored value that no operation can use.
     private func applyAlone(
-        _ event: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+        _ events: PackedEvents, _ index: Int, _ history: HistoryWriter, _ tally: inout ChangeTally,
+        _ run: inout ChunkRun
     ) throws {
         let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            try history.undoingOnFailure { try applyTogether(event, history, &ownTally, &run) }
+            try history.undoingOnFailure { try applyTogether(events, index..<index + 1, history, &ownTally, &run) }
             tally.add(ownTally)
         } catch let error as StoreError where error.isOfOneEvent {
             try restart()
@@ -119,7 +128,7 @@ extension WriterContext {
     }
 
     private func truncateInStore(
-        _ truncation: ObjectOperation, _ history: HistoryWriter, _ tally: inout ChangeTally
+        _ truncation: PackedOperation, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
         try carryOutInStore(history, &tally) { work, tally in
             try session.sets.truncate(

@@ -35,7 +35,7 @@ extension WriterContext {
             isLockedChunk = true
             return
         }
-        try session.beginDraft(keyCount: chunk.identityCount)
+        try session.beginDraft(keyCount: chunk.packed?.identityCount ?? 0)
         isDraft = true
         try takeCounters()
     }
@@ -79,16 +79,5 @@ extension WriterContext {
         if isDraft, let token = draftToken { savedToken = token + session.tokenShift }
         if isDraft || isLockedChunk { attempts.committed(isDraft: isDraft) }
         (isDraft, isLockedChunk, draftToken) = (false, false, nil)
-    }
-}
-
-extension WriterContext.Chunk {
-    /// How many objects the events name, which is how many they can make.
-    fileprivate var identityCount: Int {
-        events.reduce(0) { count, event in
-            event.operations.reduce(count) { count, operation in
-                operation.relationships.reduce(count + 1) { $0 + $1.change.identities.count }
-            }
-        }
     }
 }

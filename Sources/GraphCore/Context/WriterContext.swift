@@ -61,6 +61,8 @@ public final class WriterContext: @unchecked Sendable {
     public struct Chunk {
         /// The events in the order in which they apply.
         public var events: [ChangeSet]
+        /// The events instead, where they are packed already.
+        package var packed: PackedEvents?
         /// Where the events come from, for the history.
         public var source: String?
         /// The trace context of the first event's record, for the history: a W3C `traceparent`, or nil.
@@ -187,7 +189,9 @@ public final class WriterContext: @unchecked Sendable {
     package func apply(
         _ chunk: Chunk, mayConflict: Bool, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
     ) throws(StoreError) -> ChunkResult {
-        try undoingOnFailure("save the chunk") {
+        var chunk = chunk
+        if chunk.packed == nil { chunk.packed = PackedEvents(chunk.events, store.model) }
+        return try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
             if isDraft { try commit() }
             let isFirst = !session.isInTransaction

@@ -5,14 +5,14 @@ extension ArithmeticExpression {
     /// result does not fit.
     ///
     /// A decimal attribute is computed in decimals, any other in doubles.
-    package func value(_ values: [Value], of attribute: Attribute) -> Value {
+    package func value(_ values: some SlotReadable, of attribute: Attribute) -> Value {
         if attribute.type == .decimal {
             return decimal(values).map { .text(DecimalText.text($0)) } ?? .null
         }
         return double(values).map(attribute.type.value(ofComputed:)) ?? .null
     }
 
-    private func double(_ values: [Value]) -> Double? {
+    private func double(_ values: some SlotReadable) -> Double? {
         switch self {
         case .number(let text): return Double(text)
         case .attribute(let slot):
@@ -30,7 +30,7 @@ extension ArithmeticExpression {
         }
     }
 
-    private func decimal(_ values: [Value]) -> Decimal? {
+    private func decimal(_ values: some SlotReadable) -> Decimal? {
         switch self {
         case .number(let text): return DecimalText.number(text)
         case .attribute(let slot): return values[slot].decimal

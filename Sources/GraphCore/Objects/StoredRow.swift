@@ -15,6 +15,28 @@ package struct StoredRow {
     }
 }
 
+/// A row as a reader hands it over: its values stand in the reader's ``ValueArena``.
+package struct PackedRow {
+    package let pk: Int64
+    /// The row's own entity, which may be below the one that was looked up.
+    package let entity: Entity
+    package let isPlaceholder: Bool
+    package let values: SlotValues
+
+    package init(pk: Int64, entity: Entity, isPlaceholder: Bool, values: SlotValues) {
+        (self.pk, self.entity, self.isPlaceholder, self.values) = (pk, entity, isPlaceholder, values)
+    }
+
+    package init(_ row: StoredRow, in arena: ValueArena) {
+        self.init(pk: row.pk, entity: row.entity, isPlaceholder: row.isPlaceholder, values: arena.slots(row.values))
+    }
+
+    /// The row with memory of its own.
+    package var stored: StoredRow {
+        StoredRow(pk: pk, entity: entity, isPlaceholder: isPlaceholder, values: values.array)
+    }
+}
+
 /// The remains of a deleted object.
 package struct Tombstone {
     /// The version of the deletion, or null.

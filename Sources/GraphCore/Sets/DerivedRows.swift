@@ -89,6 +89,7 @@ extension DerivedRows {
             changed.append(row.pk)
         }
         try session.write(written)
+        withExtendedLifetime(written) {}
         try markReaders(of: node, changed)
         for (time, keys) in changedTimes { try markReaders(of: time, keys) }
     }

@@ -104,7 +104,7 @@ package struct RowSetOperations: SetOperations {
     private func assign(
         _ assignments: BatchAssignments, _ object: ContextObject, _ applier: EventApplier
     ) throws -> Bool {
-        let old = object.state.values
+        let old = object.state.values.array
         var values = old
         for column in assignments.columns where !column.isDerived {
             let attribute = column.attribute
@@ -122,7 +122,7 @@ package struct RowSetOperations: SetOperations {
         }
         if values == old { return false }
         applier.willChange(object)
-        object.state.values = values
+        object.setValues(values)
         return true
     }
 

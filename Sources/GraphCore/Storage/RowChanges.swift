@@ -1,7 +1,7 @@
 /// The rows and links that one save writes, sorted by what is done to them.
 ///
-/// A storage writes them in the order of the fields, so that no unique value is taken twice on the way. Values are those
-/// arrays that the objects hold: a slot of a row is read from it, and nothing is copied.
+/// A storage writes them in the order of the fields, so that no unique value is taken twice on the way. An object's values
+/// are its own slots, in memory that this keeps. They may change after the write, so a storage may not keep them.
 package struct RowChanges {
     /// Changes of the same slots in rows of one hierarchy.
     package struct Updates {
@@ -12,15 +12,15 @@ package struct RowChanges {
         /// Whether the mark of a placeholder is written too.
         package let setsPlaceholder: Bool
         /// The rows' primary keys.
-        package var keys: [Int64] = []
+        package fileprivate(set) var keys: [Int64] = []
         /// One value for each slot of the hierarchy, a row each; only `slots` are written.
-        package var values: [[Value]] = []
+        package fileprivate(set) var values: [SlotValues] = []
         /// The marks of placeholders, one a row.
-        package var placeholders: [Bool] = []
+        package fileprivate(set) var placeholders: [Bool] = []
         /// The values that the rows had when they were read, where writers share the store; else empty.
-        package var formerValues: [[Value]] = []
+        package fileprivate(set) var formerValues: [SlotValues] = []
 
-        package init(root: Int, slots: [Int], setsPlaceholder: Bool) {
+        fileprivate init(root: Int, slots: [Int], setsPlaceholder: Bool) {
             self.root = root
             self.slots = slots
             self.setsPlaceholder = setsPlaceholder
@@ -30,11 +30,11 @@ package struct RowChanges {
     /// New rows of one entity.
     package struct Insertions {
         package let entity: Entity
-        package var keys: [Int64] = []
+        package fileprivate(set) var keys: [Int64] = []
         /// One value for each slot of the hierarchy, a row each.
-        package var values: [[Value]] = []
+        package fileprivate(set) var values: [SlotValues] = []
         /// The marks of placeholders, one a row.
-        package var placeholders: [Bool] = []
+        package fileprivate(set) var placeholders: [Bool] = []
     }
 
     /// A link of a join table with the places of its ends in each other's lists.
@@ -51,7 +51,7 @@ package struct RowChanges {
     /// join tables.
     package var deletedKeys: [Int: [Int64]] = [:]
     /// Updates that clear unique values which other rows of this save take over.
-    package var vacated: [Updates] = []
+    package private(set) var vacated: [Updates] = []
     /// Rows to change.
     package private(set) var updates: [Updates] = []
     /// Rows whose objects have turned out to be of another entity, after their values are written.
@@ -70,6 +70,9 @@ package struct RowChanges {
         let setsPlaceholder: Bool
     }
 
+    /// The memory of the values. Most often all stand in that of one registry.
+    private var arenas: [ValueArena] = []
+    private var own: ValueArena?
     private let keepsFormerValues: Bool
     private let joinsUpdates: Bool
 
@@ -88,7 +91,7 @@ package struct RowChanges {
     ///
     /// - Parameter values: what the row holds after the save, where that is not what the object holds.
     package mutating func update(
-        _ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool, values: [Value]? = nil
+        _ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool, values: SlotValues? = nil
     ) {
         let root = object.entity.rootIndex
         let key = UpdateKey(root: root, slots: joinsUpdates ? SlotSet() : slots, setsPlaceholder: setsPlaceholder)
@@ -104,6 +107,8 @@ package struct RowChanges {
             updatePositions[key] = position
             updates.append(Updates(root: root, slots: slots.sorted, setsPlaceholder: setsPlaceholder))
         }
+        keep(object.state.arena)
+        if keepsFormerValues { keep(object.arena) }
         updates[position].keys.append(object.pk)
         updates[position].values.append(values ?? object.state.values)
         updates[position].placeholders.append(object.state.isPlaceholder)
@@ -115,9 +120,32 @@ package struct RowChanges {
         if updates.last?.root != root || updates.last?.slots != slots {
             updates.append(Updates(root: root, slots: slots, setsPlaceholder: false))
         }
+        let arena = ownArena()
         updates[updates.count - 1].keys.append(key)
-        updates[updates.count - 1].values.append(values)
+        let packed = arena.slots(count: values.count) { slots.contains($0) ? arena.pack(values[$0]) : .null }
+        updates[updates.count - 1].values.append(packed)
         updates[updates.count - 1].placeholders.append(false)
+    }
+
+    /// Clears some slots of a row before others are written.
+    package mutating func vacate(_ entity: Entity, key: Int64, slots: [Int]) {
+        var update = Updates(root: entity.rootIndex, slots: slots.sorted(), setsPlaceholder: false)
+        update.keys.append(key)
+        update.values.append(ownArena().slots([Value](repeating: .null, count: entity.slotCount)))
+        update.placeholders.append(false)
+        vacated.append(update)
+    }
+
+    private mutating func keep(_ arena: ValueArena) {
+        if arenas.last !== arena { arenas.append(arena) }
+    }
+
+    /// The memory of values that no object holds.
+    private mutating func ownArena() -> ValueArena {
+        if let own { return own }
+        let made = ValueArena()
+        own = made
+        return made
     }
 
     /// Adds a new row.
@@ -130,6 +158,7 @@ package struct RowChanges {
             insertionPositions[object.entity.index] = position
             insertions.append(Insertions(entity: object.entity))
         }
+        keep(object.state.arena)
         insertions[position].keys.append(object.pk)
         insertions[position].values.append(object.state.values)
         insertions[position].placeholders.append(object.state.isPlaceholder)

@@ -5,7 +5,7 @@
 package final class IdentityTable {
     private struct Entry {
         let hash: Int
-        let identity: Value
+        let identity: PackedValue
         var object: ContextObject?
         /// The position of the tombstone plus one; 0 where none is known.
         var tombstone: Int32 = 0
@@ -17,6 +17,8 @@ package final class IdentityTable {
         var wasNamed = false
     }
 
+    /// The memory of the identities.
+    private let arena = ValueArena()
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity = 16
     private var count = 0
@@ -46,10 +48,16 @@ package final class IdentityTable {
     // MARK: Places
 
     /// Returns the place of an identity, which it keeps until ``removeAll()``; one that is not known gets one.
-    func place(of identity: borrowing Value) -> Int {
-        let hash = identity._rawHashValue(seed: 0)
-        if let known = find(identity, hash) { return known }
-        append(Entry(hash: hash, identity: copy identity, object: nil))
+    func place(of identity: PackedValue) -> Int {
+        let hash = identity.hash()
+        if let known = find(hash, { $0 == identity }) { return known }
+        append(Entry(hash: hash, identity: arena.copy(identity), object: nil))
+        return count - 1
+    }
+
+    private func place(of identity: Value) -> Int {
+        if let known = find(identity) { return known }
+        append(Entry(hash: identity._rawHashValue(seed: 0), identity: arena.pack(identity), object: nil))
         return count - 1
     }
 
@@ -59,14 +67,26 @@ package final class IdentityTable {
     func setObject(_ object: ContextObject?, at place: Int) { entries[place].object = object }
 
     /// The object of an identity, or nil.
+    subscript(identity: PackedValue) -> ContextObject? {
+        find(identity.hash()) { $0 == identity }.map { entries[$0].object } ?? nil
+    }
+
+    func setObject(_ object: ContextObject, of identity: PackedValue) {
+        // The table may move for the place.
+        let place = place(of: identity)
+        entries[place].object = object
+    }
+
+    /// The object of an identity, or nil.
     package subscript(identity: Value) -> ContextObject? {
-        get { find(identity, identity._rawHashValue(seed: 0)).map { entries[$0].object } ?? nil }
+        get { find(identity).map { entries[$0].object } ?? nil }
         set {
-            let hash = identity._rawHashValue(seed: 0)
-            if let known = find(identity, hash) {
-                entries[known].object = newValue
-            } else if let newValue {
-                append(Entry(hash: hash, identity: identity, object: newValue))
+            if newValue != nil {
+                // The table may move for it.
+                let place = place(of: identity)
+                entries[place].object = newValue
+            } else if let known = find(identity) {
+                entries[known].object = nil
             }
         }
     }
@@ -82,12 +102,12 @@ package final class IdentityTable {
     /// The tombstone that is known of an identity, or nil.
     package func tombstone(of identity: Value) -> ObjectRegistry.TombstoneEntry? {
         if !hasTombstones { return nil }
-        return find(identity, identity._rawHashValue(seed: 0)).flatMap { tombstone(at: $0) }
+        return find(identity).flatMap { tombstone(at: $0) }
     }
 
     package func setTombstone(_ tombstone: ObjectRegistry.TombstoneEntry?, of identity: Value) {
         guard let tombstone else {
-            if let known = find(identity, identity._rawHashValue(seed: 0)) { entries[known].tombstone = 0 }
+            if let known = find(identity) { entries[known].tombstone = 0 }
             return
         }
         let place = place(of: identity)
@@ -104,7 +124,7 @@ package final class IdentityTable {
     /// Calls `body` with each tombstone that is known, in the order in which they became known.
     func forEachTombstone(_ body: (Value, ObjectRegistry.TombstoneEntry) -> Void) {
         for (position, (place, tombstone)) in tombstones.enumerated() where entries[place].tombstone == position + 1 {
-            body(entries[place].identity, tombstone)
+            body(entries[place].identity.value, tombstone)
         }
     }
 
@@ -112,8 +132,11 @@ package final class IdentityTable {
 
     /// Notes an identity whose object is wanted, and returns its place.
     @discardableResult
-    func name(_ identity: borrowing Value) -> Int {
-        let place = place(of: identity)
+    func name(_ identity: PackedValue) -> Int { name(at: place(of: identity)) }
+
+    func name(_ identity: Value) { _ = name(at: place(of: identity)) }
+
+    private func name(at place: Int) -> Int {
         if entries[place].isNamed || entries[place].object != nil { return place }
         entries[place].isNamed = true
         entries[place].nextNamed = -1
@@ -123,9 +146,10 @@ package final class IdentityTable {
         return place
     }
 
-    /// Returns the identities that were named since the last call and have no object, in the order of their naming.
-    func takeNamed() -> [Value] {
-        var identities: [Value] = []
+    /// Returns the identities that were named since the last call and have no object, in the order of their naming. They
+    /// are valid until ``removeAll()``.
+    func takeNamed() -> [PackedValue] {
+        var identities: [PackedValue] = []
         identities.reserveCapacity(namedCount)
         var index = Int(firstNamed)
         while index >= 0 {
@@ -142,7 +166,7 @@ package final class IdentityTable {
 
     /// Tells whether the store was asked for an identity by its name, and so for its tombstone.
     func wasNamed(_ identity: Value) -> Bool {
-        find(identity, identity._rawHashValue(seed: 0)).map { entries[$0].wasNamed } ?? false
+        find(identity).map { entries[$0].wasNamed } ?? false
     }
 
     /// Makes room for a number of further identities.
@@ -172,17 +196,21 @@ package final class IdentityTable {
         }
         buckets.initialize(repeating: 0, count: mask + 1)
         count = 0
+        arena.reset()
         (firstNamed, lastNamed, namedCount) = (-1, -1, 0)
         tombstones.removeAll(keepingCapacity: true)
         hasTombstones = false
     }
 
-    private func find(_ identity: borrowing Value, _ hash: Int) -> Int? {
+    private func find(_ identity: Value) -> Int? { find(identity._rawHashValue(seed: 0)) { $0 == identity } }
+
+    @inline(__always)
+    private func find(_ hash: Int, _ isWanted: (PackedValue) -> Bool) -> Int? {
         var bucket = hash & mask
         while true {
             let index = Int(buckets[bucket]) - 1
             if index < 0 { return nil }
-            if entries[index].hash == hash, entries[index].identity == identity { return index }
+            if entries[index].hash == hash, isWanted(entries[index].identity) { return index }
             bucket = (bucket + 1) & mask
         }
     }

@@ -79,13 +79,11 @@ package final class KeyTable {
         let (former, formerCount) = (places, mask + 1)
         places = Self.makePlaces(size)
         (mask, count) = (size - 1, 0)
-        for index in 0..<formerCount {
-            if former[index].object != nil {
-                places[place(of: former[index].key)] = former[index]
-                count += 1
-            }
+        for index in 0..<formerCount where former[index].object != nil {
+            // Moved, not copied: the places without an object need no end.
+            (places + place(of: former[index].key)).moveUpdate(from: former + index, count: 1)
+            count += 1
         }
-        former.deinitialize(count: formerCount)
         former.deallocate()
     }
 }

@@ -42,7 +42,7 @@ struct LinkQuestions {
     mutating func ask(_ objects: [ContextObject], _ relationship: Relationship, limit: Int?) -> Int? {
         switch relationship.storage {
         case .column(let slot):
-            ask(rows: objects.compactMap { $0.state.values[slot].integer }, of: relationship.destinationIndex)
+            ask(rows: objects.compactMap { $0.state.values.packed(slot).integer }, of: relationship.destinationIndex)
             return nil
         case .inverseColumn(let slot):
             let keys = registry.unreadLists(of: objects, relationship)
@@ -125,9 +125,11 @@ struct LinkQuestions {
         let asked = asked
         self.asked = []
         if asked.isEmpty { return }
-        var found = [(rows: [StoredRow], links: [(pair: Pair, places: PairPlaces)])](
+        var found = [(rows: [PackedRow], links: [(pair: Pair, places: PairPlaces)])](
             repeating: ([], []), count: asked.count)
-        try registry.reader.load(asked.map(\.request)) { position, answer in
+        let arena = registry.readingArena
+        defer { withExtendedLifetime(arena) {} }
+        try registry.reader.load(asked.map(\.request), in: arena) { position, answer in
             switch (answer, asked[position].subject) {
             case (.place(let owner, let greatest), .places(let relationship)):
                 registry.noteGreatestPlace(greatest, in: relationship, of: owner)
@@ -142,7 +144,7 @@ struct LinkQuestions {
         }
     }
 
-    private mutating func take(_ subject: Subject, rows: [StoredRow], links: [(pair: Pair, places: PairPlaces)]) {
+    private mutating func take(_ subject: Subject, rows: [PackedRow], links: [(pair: Pair, places: PairPlaces)]) {
         switch subject {
         case .objects, .places: break
         case .members(let keys, let relationship, let slot, let bound):

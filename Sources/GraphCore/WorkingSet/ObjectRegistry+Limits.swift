@@ -38,8 +38,10 @@ extension ObjectRegistry {
         switch relationship.storage {
         case .column: return 0
         case .inverseColumn(let slot):
-            let owner = Value.integer(object.pk)
-            return changed.count { $0.original[slot] == owner && (!$0.isAlive || $0.state.values[slot] != owner) }
+            return changed.count {
+                $0.original.packed(slot).integer == object.pk
+                    && (!$0.isAlive || $0.state.values.packed(slot).integer != object.pk)
+            }
         case .join(let table, let isOwner):
             // The link of a deleted destination may be unknown here.
             return pairs[table].removedCount(of: object.pk, isOwner: isOwner) + changed.count { !$0.isAlive }

@@ -16,11 +16,13 @@ extension ObjectRegistry {
     ///
     /// - Parameter before: values that had no conflict, so that those which are the same need no look, or nil.
     func uniquenessConflicts(
-        of object: ContextObject, since before: [Value]? = nil
+        of object: ContextObject, since before: SlotValues? = nil
     ) throws(StoreError) -> [UniquenessConflict] {
         var conflicts: [UniquenessConflict] = []
         for constraint in object.entity.uniquenessConstraints {
-            if let before, constraint.slots.allSatisfy({ before[$0] == object.state.values[$0] }) { continue }
+            if let before, constraint.slots.allSatisfy({ before.agrees(with: object.state.values, at: $0) }) {
+                continue
+            }
             guard let key = uniqueKey(object.state.values, constraint) else { continue }
             if !loadedUnique.contains(key) { try loadHolders([key]) }
             let other = holder(of: key, constraint) { $0 !== object }
@@ -46,7 +48,7 @@ extension ObjectRegistry {
     }
 
     /// Returns the values that a constraint is on, or nil where one is null: nulls do not collide.
-    package func uniqueKey(_ values: [Value], _ constraint: UniquenessConstraint) -> Unique? {
+    package func uniqueKey(_ values: some SlotReadable, _ constraint: UniquenessConstraint) -> Unique? {
         var parts: [Value] = []
         parts.reserveCapacity(constraint.slots.count)
         for slot in constraint.slots {

@@ -2,8 +2,6 @@
 ///
 /// A link is never trusted by itself: the logs below say where a link may be, the objects' current values say whether
 /// it is. So undoing an event restores values only, and logs may hold too much but never too little.
-///
-/// Debug builds check the accesses to what every object is looked up in, release builds do not: see ``ContextObject``.
 package final class ObjectRegistry {
     package let model: ObjectModel
     /// Where objects, links and tombstones are read.
@@ -25,15 +23,9 @@ package final class ObjectRegistry {
     /// The ordered relationships that were put in order as a whole.
     package var orderedLists: Set<LinkKey> = []
     /// The changed objects in the order of their first change.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var listed: [ContextObject] = []
     let changedNames = ChangedNames()
     package var pairs: [JoinTableRegistry]
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     package var nextKeys: [Int64]
     /// Whether tombstones are asked for; a registry that only reads knows none.
     var storeHasTombstones = false
@@ -70,9 +62,6 @@ package final class ObjectRegistry {
     package let hasOrder: Bool
     private var members: [LinkKey: [Int64]] = [:]
     /// Members that were noted and not asked for: few lists are, and an event notes two members.
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
     private var notedMembers: [(key: LinkKey, destination: Int64)] = []
     private var loadedMembers: Set<LinkKey> = []
 
@@ -105,13 +94,27 @@ package final class ObjectRegistry {
         package var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
     }
 
+    /// The memory of the objects' values, until the next reset.
+    private var arena = ValueArena()
+    /// Whether each object has memory of its own: one that is read or changed again and again then frees what it was.
+    private let keepsObjectsApart: Bool
+
+    /// The memory of one object.
+    private var objectArena: ValueArena { keepsObjectsApart ? ValueArena() : arena }
+    /// The memory of what is read at once.
+    var readingArena: ValueArena { keepsObjectsApart ? ValueArena() : arena }
+
     /// The greatest number of destinations that a list replaces, or that are counted one by one.
     package var maximumListedDestinations = 10_000
 
     /// Signals that a relationship leads to more objects than memory should hold.
     package struct TooManyDestinations: Error {}
 
-    package init(_ reader: any RowReader, model: ObjectModel, setDeletionThreshold: Int) {
+    /// - Parameter keepsObjectsApart: for a registry that lives long between its resets.
+    package init(
+        _ reader: any RowReader, model: ObjectModel, setDeletionThreshold: Int, keepsObjectsApart: Bool = false
+    ) {
+        self.keepsObjectsApart = keepsObjectsApart
         self.reader = reader
         self.model = model
         self.setDeletionThreshold = setDeletionThreshold
@@ -138,6 +141,8 @@ package final class ObjectRegistry {
     }
 
     /// Forgets all objects; what is remembered does not grow with the stream.
+    ///
+    /// Objects that somebody still holds keep their memory.
     package func reset() {
         for index in byIdentity.indices {
             byIdentity[index].removeAll()
@@ -155,6 +160,7 @@ package final class ObjectRegistry {
         loadedMembers.removeAll(keepingCapacity: true)
         placeholderCount = 0
         loadedCount = 0
+        if isKnownUniquelyReferenced(&arena) { arena.reset() } else { arena = ValueArena() }
     }
 
     // MARK: Objects
@@ -162,39 +168,57 @@ package final class ObjectRegistry {
     /// Returns the object of an identity that the context holds, of whatever entity of the hierarchy, or nil.
     package func known(_ entity: Int, _ identity: Value) -> ContextObject? { byIdentity[roots[entity]][identity] }
 
+    func known(_ entity: Int, _ identity: PackedValue) -> ContextObject? { byIdentity[roots[entity]][identity] }
+
     /// Returns the object of a primary key that the context holds, or nil.
     package func known(_ entity: Int, pk: Int64) -> ContextObject? { byKey[roots[entity]][pk] }
 
+    /// Notes an object of a row whose values stand in the reading arena.
+    @discardableResult
+    package func register(_ row: PackedRow) -> ContextObject {
+        if let known = byKey[row.entity.rootIndex][row.pk] { return known }
+        if keepsObjectsApart { return note(ContextObject(row: row.stored)) }
+        return note(ContextObject(row: row, in: arena, isApart: false))
+    }
+
     @discardableResult
     package func register(_ row: StoredRow) -> ContextObject {
-        let root = row.entity.rootIndex
-        if let known = byKey[root][row.pk] { return known }
-        let object = ContextObject(row: row)
-        byKey[root][row.pk] = object
+        if let known = byKey[row.entity.rootIndex][row.pk] { return known }
+        if keepsObjectsApart { return note(ContextObject(row: row)) }
+        return note(ContextObject(row: PackedRow(row, in: arena), in: arena, isApart: false))
+    }
+
+    private func note(_ object: ContextObject) -> ContextObject {
+        let root = object.entity.rootIndex
+        byKey[root][object.pk] = object
         loadedCount += 1
-        byIdentity[root][object.identity] = object
+        byIdentity[root].setObject(object, of: object.original.packed(object.entity.identitySlot))
         noteUniqueValues(of: object)
         return object
     }
 
     /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
-    ///
-    /// - Parameter place: the place of the identity, where it is known.
-    package func makeObject(entity: Entity, identity: Value, at place: Int? = nil) -> ContextObject {
-        makeObject(entity: entity, values: entity.initialValues(identity), at: place)
+    package func makeObject(entity: Entity, identity: Value) -> ContextObject {
+        let arena = objectArena
+        let object = makeObject(entity: entity, identity: arena.pack(identity), in: arena)
+        byIdentity[entity.rootIndex].setObject(object, of: object.packedIdentity)
+        return object
     }
 
-    /// Makes a new object that holds the given values, its identity among them: a placeholder until it is completed.
-    package func makeObject(entity: Entity, values: [Value], at place: Int? = nil) -> ContextObject {
-        let pk = nextKeys[entity.rootIndex]
-        nextKeys[entity.rootIndex] += 1
-        let object = ContextObject(entity: entity, pk: pk, values: values)
-        byKey[entity.rootIndex][pk] = object
-        if let place {
-            byIdentity[entity.rootIndex].setObject(object, at: place)
-        } else {
-            byIdentity[entity.rootIndex][values[entity.identitySlot]] = object
-        }
+    /// - Parameter place: the place of the identity.
+    func makeObject(entity: Entity, identity: PackedValue, at place: Int) -> ContextObject {
+        let arena = objectArena
+        let object = makeObject(entity: entity, identity: arena.copy(identity), in: arena)
+        byIdentity[entity.rootIndex].setObject(object, at: place)
+        return object
+    }
+
+    private func makeObject(entity: Entity, identity: PackedValue, in arena: ValueArena) -> ContextObject {
+        let root = entity.rootIndex
+        let object = ContextObject(
+            entity: entity, pk: nextKeys[root], identity: identity, in: arena, isApart: keepsObjectsApart)
+        nextKeys[root] += 1
+        byKey[root][object.pk] = object
         list(object)
         return object
     }
@@ -226,7 +250,9 @@ package final class ObjectRegistry {
         let root = roots[entity]
         let missing = primaryKeys.filter { byKey[root][$0] == nil }
         if missing.isEmpty { return }
-        try reader.rows(of: root, .primaryKeys(missing)) { register($0) }
+        try reader.load([.rows(entity: root, .primaryKeys(missing))], in: readingArena) { _, answer in
+            if case .row(let row) = answer { register(row) }
+        }
     }
 
     /// Reads the tombstones of objects, as far as they are not known.
@@ -239,9 +265,12 @@ package final class ObjectRegistry {
                 unknown[root].append(identity)
             }
         }
-        let wanted = unknown.indices.filter { !unknown[$0].isEmpty }.map { (root: $0, identities: unknown[$0]) }
+        let arena = readingArena
+        let wanted = unknown.indices.filter { !unknown[$0].isEmpty }.map { root in
+            (root: root, identities: unknown[root].map { arena.pack($0) })
+        }
         if wanted.isEmpty { return }
-        try reader.load([.tombstones(wanted)]) { _, answer in
+        try reader.load([.tombstones(wanted)], in: arena) { _, answer in
             if case .tombstone(let root, let identity, let tombstone) = answer { note(tombstone, root, identity) }
         }
     }
@@ -259,11 +288,16 @@ package final class ObjectRegistry {
 
     /// Tells whether a slot holds nothing: a reference without inverse is cleared when its destination goes.
     package func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
-        readsNull(object.state.values[slot], slot, object.entity)
+        let value = object.state.values.packed(slot)
+        return readsNull(value.integer, slot, object.entity) ?? value.isNull
     }
 
     func readsNull(_ value: Value, _ slot: Int, _ entity: Entity) -> Bool {
-        guard case .integer(let pk) = value else { return value.isNull }
+        readsNull(value.integer, slot, entity) ?? value.isNull
+    }
+
+    private func readsNull(_ key: Int64?, _ slot: Int, _ entity: Entity) -> Bool? {
+        guard let pk = key else { return nil }
         guard let relationship = entity.clearedRelationship(slot: slot) else { return false }
         // A destination that the chunk deletes is known to the registry.
         return known(relationship.destinationIndex, pk: pk)?.isAlive == false
@@ -297,7 +331,7 @@ package final class ObjectRegistry {
         byIdentity[object.entity.rootIndex][object.identity] = object
         for relationship in object.entity.relationships {
             guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
-                case .integer(let pk) = object.state.values[slot]
+                let pk = object.state.values.packed(slot).integer
             else { continue }
             noteMember(object.pk, of: LinkKey(inverse, of: pk))
         }
@@ -332,10 +366,10 @@ package final class ObjectRegistry {
     }
 
     /// Notes the rows that the store has for the lists of several objects.
-    func noteMembers(of keys: [LinkKey], _ relationship: Relationship, slot: Int, _ rows: [StoredRow]) {
+    func noteMembers(of keys: [LinkKey], _ relationship: Relationship, slot: Int, _ rows: [PackedRow]) {
         for row in rows {
             register(row)
-            if case .integer(let owner) = row.values[slot] {
+            if let owner = row.values.packed(slot).integer {
                 noteMember(row.pk, of: LinkKey(relationship, of: owner))
             }
         }
@@ -357,7 +391,7 @@ package final class ObjectRegistry {
         let destination = relationship.destinationIndex
         switch relationship.storage {
         case .column(let slot):
-            guard case .integer(let pk) = object.state.values[slot],
+            guard let pk = object.state.values.packed(slot).integer,
                 let found = try self.object(entity: destination, pk: pk),
                 found.isAlive
             else { return [] }
@@ -366,13 +400,14 @@ package final class ObjectRegistry {
             var seen: Set<Int64> = []
             let found = members(of: linkKey(object, relationship)).compactMap { pk -> ContextObject? in
                 guard seen.insert(pk).inserted, let found = known(destination, pk: pk), found.isAlive,
-                    found.state.values[slot] == .integer(object.pk)
+                    found.state.values.packed(slot).integer == object.pk
                 else { return nil }
                 return found
             }
             guard let place = relationship.positionSlot else { return found }
             return found.sorted {
-                ($0.state.values[place].integer ?? .max, $0.pk) < ($1.state.values[place].integer ?? .max, $1.pk)
+                ($0.state.values.packed(place).integer ?? .max, $0.pk)
+                    < ($1.state.values.packed(place).integer ?? .max, $1.pk)
             }
         case .join(let table, let isOwner):
             let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)

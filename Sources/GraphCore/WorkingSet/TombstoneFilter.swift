@@ -42,7 +42,7 @@ package struct TombstoneFilter {
         guard case .read(var bits) = state else { return }
         // The bits are this copy's own while it changes.
         state = .unread
-        bits.insert(identity, root: entity.rootIndex)
+        bits.insert(identity._rawHashValue(seed: entity.rootIndex))
         // A filter that has filled is read again, with more room.
         if !bits.isFull { state = .read(bits) }
     }
@@ -60,9 +60,15 @@ package struct TombstoneFilter {
     }
 
     /// Returns the identities that may have a tombstone, of the given ones.
-    package func candidates(_ identities: [Value], of entity: Entity) -> [Value] {
+    package func candidates(_ identities: [PackedValue], of entity: Entity) -> [PackedValue] {
         guard case .read(let bits) = state else { return identities }
-        return identities.filter { bits.mayContain($0, root: entity.rootIndex) }
+        return identities.filter { bits.mayContain($0.hash(seed: entity.rootIndex)) }
+    }
+
+    /// Tells whether an identity may have a tombstone.
+    package func mayContain(_ identity: Value, of entity: Entity) -> Bool {
+        guard case .read(let bits) = state else { return true }
+        return bits.mayContain(identity._rawHashValue(seed: entity.rootIndex))
     }
 
     /// Two bits for each value among sixteen times as many.
@@ -82,20 +88,20 @@ package struct TombstoneFilter {
 
         var isFull: Bool { room <= 0 }
 
-        private func places(_ value: Value, _ root: Int) -> (UInt64, UInt64) {
-            let hash = UInt64(truncatingIfNeeded: value._rawHashValue(seed: root))
+        private func places(_ hash: Int) -> (UInt64, UInt64) {
+            let hash = UInt64(truncatingIfNeeded: hash)
             return (hash & mask, hash >> 32 & mask)
         }
 
-        mutating func insert(_ value: Value, root: Int) {
-            let (first, second) = places(value, root)
+        mutating func insert(_ hash: Int) {
+            let (first, second) = places(hash)
             words[Int(first >> 6)] |= 1 << (first & 63)
             words[Int(second >> 6)] |= 1 << (second & 63)
             room -= 1
         }
 
-        func mayContain(_ value: Value, root: Int) -> Bool {
-            let (first, second) = places(value, root)
+        func mayContain(_ hash: Int) -> Bool {
+            let (first, second) = places(hash)
             return words[Int(first >> 6)] & 1 << (first & 63) != 0 && words[Int(second >> 6)] & 1 << (second & 63) != 0
         }
     }

@@ -19,13 +19,17 @@ package struct AttributeLimits: Sendable {
 
     /// Checks a value of an entity that has the attribute and reports each limit that it breaks; null passes.
     package func check(_ value: Value, of entity: Entity, report: (ValidationFailure) -> Void) {
+        if !clears(value) { entity.attributes[slot].check(value, entity: entity.name, report: report) }
+    }
+
+    /// Tells whether a value breaks no limit for sure.
+    package func clears(_ value: borrowing Value) -> Bool {
         switch value {
-        case .null: return
-        case .integer(let number): if let integers, integers.contains(number) { return }
-        case .text(let text): if let byteCount, text.utf8.count <= byteCount { return }
-        case .double, .blob: break
+        case .null: true
+        case .integer(let number): integers?.contains(number) ?? false
+        case .text(let text): byteCount.map { text.utf8.count <= $0 } ?? false
+        case .double, .blob: false
         }
-        entity.attributes[slot].check(value, entity: entity.name, report: report)
     }
 
     private static func integers(_ attribute: Attribute) -> ClosedRange<Int64>? {

@@ -1,6 +1,6 @@
 extension Entity {
     /// Returns the values to be kept of a deleted object as a JSON object, or nil where the model keeps none.
-    package func preservedValues(_ values: [Value]) -> String? {
+    package func preservedValues(_ values: some SlotReadable) -> String? {
         let preserved = attributes.filter(\.isPreservedAfterDeletion)
         if preserved.isEmpty { return nil }
         var output = "{"

@@ -131,13 +131,6 @@ public final class Entity: Sendable {
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
     }
 
-    /// Returns the values that a new object begins with. Without destinations its counts and sums are zero.
-    package func initialValues(_ identity: Value) -> [Value] {
-        var values = initialValues
-        values[identitySlot] = identity
-        return values
-    }
-
     /// The attribute that events address objects by.
     @inlinable public var identity: Attribute { attributes[identitySlot] }
 

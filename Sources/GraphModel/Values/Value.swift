@@ -104,3 +104,11 @@ extension Value {
         }
     }
 }
+
+/// The values of an object's slots.
+package protocol SlotReadable {
+    /// The value of a slot.
+    subscript(slot: Int) -> Value { get }
+}
+
+extension [Value]: SlotReadable {}

@@ -71,7 +71,7 @@ final class ChunkSave: @unchecked Sendable {
     ///
     /// The thread that has decoded the events frees them, too: an allocator is fastest where both happen on one thread.
     func takeChunk() -> PendingChunk {
-        var emptied = PendingChunk()
+        var emptied = PendingChunk(tools.writer.store.model)
         swap(&emptied, &chunk)
         emptied.removeAll()
         return emptied
@@ -110,7 +110,8 @@ final class ChunkSave: @unchecked Sendable {
     /// - Throws: `StoreError`, or ``Refusal``.
     func apply() throws -> Report {
         var saved = WriterContext.Chunk(
-            events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
+            events: [], source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
+        saved.packed = chunk.events
         saved.trace = chunk.origin?.trace
         let result = try tools.writer.apply(saved, mayConflict: mayConflict) {
             chunk.deadLetter($0, $1, time: tools.clock.microseconds())

@@ -55,7 +55,7 @@ package final class IngestPipeline {
     private let logger: Logger
     private let clock: WorkerClock
     private let tools: ChunkSave.Tools
-    private var chunk = PendingChunk()
+    private var chunk: PendingChunk
     private var policy: ChunkPolicy
     private var savesBeside: Bool
     private var thread: (any BesideSaver)?
@@ -87,6 +87,7 @@ package final class IngestPipeline {
         clock: WorkerClock = .system, tracing: WorkerTracing = .installed
     ) {
         self.writer = writer
+        chunk = PendingChunk(writer.store.model)
         self.metrics = metrics
         self.logger = logger
         self.clock = clock
@@ -230,7 +231,7 @@ package final class IngestPipeline {
         if chunk.isEmpty { return }
         let save = ChunkSave(
             chunk, policy.close(at: clock.seconds()), positions: ledger.following(chunk.positions), tools)
-        chunk = PendingChunk()
+        chunk = PendingChunk(writer.store.model)
         saving = save
         // Where a bad record stops the worker, the records behind it are not to be decoded.
         if savesBeside, hasBacklog, tools.toleratesErrors {
@@ -299,7 +300,7 @@ package final class IngestPipeline {
         metrics.chunkOperations.observe(Double(report.events))
         metrics.stale.increment(by: report.stale)
         metrics.filtered.increment(by: save.chunk.filteredCount)
-        series?.count(save.chunk.events, without: report.failures.map(\.index))
+        series?.count(save.chunk.events.events, without: report.failures.map(\.index))
         metrics.placeholders.increment(by: report.placeholders)
         series?.count(report.changes)
         metrics.commits.increment()
@@ -372,7 +373,7 @@ struct OperationSeries {
     /// Counts the operations of events.
     ///
     /// - Parameter refused: the indexes of events that became dead letters, ascending.
-    func count(_ events: [ChangeSet], without refused: [Int]) {
+    func count(_ events: [PackedEvent], without refused: [Int]) {
         var refused = refused[...]
         for (index, event) in events.enumerated() {
             if refused.first == index {

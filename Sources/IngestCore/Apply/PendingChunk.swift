@@ -45,7 +45,7 @@ struct PendingChunk {
         let isAlone: Bool
     }
 
-    private(set) var events: [ChangeSet] = []
+    let events: PackedEvents
     private(set) var deadLetters: [DeadLetter] = []
     private var entries: [Entry] = []
     /// The record of the first event, for the history; nil while there is none.
@@ -61,10 +61,12 @@ struct PendingChunk {
     private(set) var filteredCount = 0
     private(set) var recordBytes = 0
 
+    init(_ model: ObjectModel) { events = PackedEvents(model) }
+
     var isEmpty: Bool { current == nil && next.isEmpty }
 
     mutating func removeAll() {
-        events.removeAll(keepingCapacity: true)
+        events.removeAll()
         deadLetters.removeAll()
         entries.removeAll(keepingCapacity: true)
         origin = nil

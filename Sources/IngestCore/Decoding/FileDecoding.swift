@@ -41,16 +41,15 @@ final class FileDecoding {
 
     /// Returns a record of the file as a source delivers it.
     func source(of file: FileRecord) -> SourceRecord {
-        var record = SourceRecord(
+        SourceRecord(
             place: RecordPlace(topic: topic, partition: 0, offset: Int64(file.number), line: file.line), key: nil,
-            value: file.value)
-        record.totalBytes = file.totalBytes
-        if let fault = file.fault { record.fault = DecodeError(code: fault.code, fault.description) }
-        if rows != nil, file.isOversize, record.fault == nil {
-            record.fault = DecodeError(
-                code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
-        }
-        return record
+            value: file.value, totalBytes: file.totalBytes, fault: fault(of: file))
+    }
+
+    private func fault(of file: FileRecord) -> DecodeError? {
+        if let fault = file.fault { return DecodeError(code: fault.code, fault.description) }
+        guard rows != nil, file.isOversize else { return nil }
+        return DecodeError(code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
     }
 
     /// Tells whether a record is a line that holds another source's record.

@@ -44,7 +44,8 @@ extension WriterContext {
             var staleCount = 0
             while let events = try insertion.nextEvents(session) {
                 var run = ChunkRun()
-                try applyTogether(events[...], history, &tally, &run)
+                let packed = PackedEvents(events, store.model)
+                try applyTogether(packed, 0..<packed.count, history, &tally, &run)
                 staleCount += try insertion.staleCount(run.outcomes)
             }
             let own = insertion.entity.index
@@ -212,7 +213,9 @@ struct BatchInsertion {
             if let value = stored(row, matching), !value.isNull { values.insert(value) }
         }
         var known: [Value: Value] = [:]
-        try reader.rows(of: entity.index, .values(Array(values), slot: matching.slot)) { row in
+        let arena = ValueArena()
+        defer { withExtendedLifetime(arena) {} }
+        try reader.rows(of: entity.index, .values(values.map { arena.pack($0) }, slot: matching.slot)) { row in
             // Entities beside each other may share the column, and the value.
             if !row.entity.isKind(of: holders) { return }
             known[row.values[matching.slot]] = row.values[entity.identitySlot]

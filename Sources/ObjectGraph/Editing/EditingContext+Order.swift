@@ -8,7 +8,7 @@ extension EditingContext {
         var keys: Set<ObjectKey> = []
         for row in registry.listed where row.isAlive && !row.isNew {
             forEachPlace(of: row) { relationship, _, slot, place in
-                guard row.original[slot] == row.state.values[slot], row.original[place] != row.state.values[place],
+                guard row.keeps(slot), !row.keeps(place),
                     case .integer(let pk) = row.state.values[slot]
                 else { return }
                 keys.insert(ObjectKey(entity: registry.roots[relationship.destinationIndex], pk: pk))
@@ -22,7 +22,7 @@ extension EditingContext {
         var hasMoved = false
         if registry.hasOrder {
             forEachPlace(of: row) { _, _, _, place in
-                if row.original[place] != row.state.values[place] { hasMoved = true }
+                if !row.keeps(place) { hasMoved = true }
             }
         }
         return hasMoved
@@ -62,8 +62,8 @@ extension EditingContext {
         }
         for row in registry.listed where row.isAlive && registry.known(row.entity.index, pk: row.pk) === row {
             forEachPlace(of: row) { relationship, inverse, slot, place in
-                let isNew = row.isNew || row.original[slot] != row.state.values[slot]
-                guard isNew || row.original[place] != row.state.values[place],
+                let isNew = row.isNew || !row.keeps(slot)
+                guard isNew || !row.keeps(place),
                     case .integer(let pk) = row.state.values[slot]
                 else { return }
                 let owner = ObjectKey(entity: registry.roots[relationship.destinationIndex], pk: pk)

@@ -51,7 +51,7 @@ extension EditingContext {
     }
 
     func changedSlots(_ row: ContextObject) -> [Int] {
-        row.entity.editableSlots.filter { row.original[$0] != row.state.values[$0] }
+        row.entity.editableSlots.filter { !row.keeps($0) }
     }
 
     /// The objects at the ends of changed links that have the relationship.
@@ -96,7 +96,7 @@ extension EditingContext {
     }
 
     /// Returns values by the names of their properties, to-one destinations by their identities.
-    package func values(of row: ContextObject, _ values: [Value], slots: [Int]) throws -> [String: Value] {
+    package func values(of row: ContextObject, _ values: SlotValues, slots: [Int]) throws -> [String: Value] {
         var named: [String: Value] = [:]
         for slot in slots { named[row.entity.slotNames[slot]] = try registry.shown(values[slot], slot, row.entity) }
         return named
@@ -243,8 +243,8 @@ extension EditingContext {
                     return []
                 }
                 return validators.failures(
-                    row.entity, values: row.isAlive ? row.state.values : row.original,
-                    oldValues: isArriving ? nil : row.original, hook
+                    row.entity, values: (row.isAlive ? row.state.values : row.original).array,
+                    oldValues: isArriving ? nil : row.original.array, hook
                 ).map { $0.about(row) }
             }
         }
@@ -364,7 +364,8 @@ extension EditingContext {
                 outcome == nil || row.isAlive && !hasChangedValues(row)
             {
                 let stored = StoredRow(
-                    pk: row.pk, entity: row.originalEntity, isPlaceholder: row.wasPlaceholder, values: row.original)
+                    pk: row.pk, entity: row.originalEntity, isPlaceholder: row.wasPlaceholder,
+                    values: row.original.array)
                 rows.append(stored)
             }
         }

@@ -179,15 +179,15 @@ extension EditingContext {
     private func take(_ row: StoredRow, over old: ContextObject?) {
         let fresh = ContextObject(row: row)
         if let old {
-            for slot in changedSlots(old) { fresh.state.values[slot] = old.state.values[slot] }
+            for slot in changedSlots(old) { fresh[slot] = old.state.values[slot] }
             if old.wasPlaceholder, !old.state.isPlaceholder {
                 fresh.arrive { old.entity.attributes.hasAttribute(at: $0) }
             }
             fresh.state.deletion = old.state.deletion
             fresh.state.transients = old.state.transients
             forEachPlace(of: old) { _, _, _, place in
-                if old.original[place] != old.state.values[place] {
-                    fresh.state.values[place] = old.state.values[place]
+                if !old.keeps(place) {
+                    fresh[place] = old.state.values[place]
                 }
             }
         } else {

@@ -73,7 +73,7 @@ public final class EditingContext {
         self.options = options
         registry = ObjectRegistry(
             try writer.store.storage.makeRowReader(), model: writer.store.model,
-            setDeletionThreshold: options.maximumDeletionCount)
+            setDeletionThreshold: options.maximumDeletionCount, keepsObjectsApart: true)
         registry.nextKeys = registry.roots.map { _ in ManagedObjectID.firstTemporaryKey }
         applier = EventApplier(registry: registry)
     }
@@ -207,7 +207,7 @@ public final class EditingContext {
             return known.entity.isKind(of: entity) ? handle(known) : nil
         }
         var found: ContextObject?
-        try registry.reader.rows(of: entity.index, .identities([identity])) {
+        try registry.reader.row(of: entity.index, identity: identity) {
             let object = registry.register($0)
             if object.isAlive, object.entity.isKind(of: entity) { found = object }
         }
@@ -257,7 +257,7 @@ public final class EditingContext {
         try perform {
             try touch(row)
             note(attribute.slot, of: row)
-            row.state.values[attribute.slot] = stored
+            row[attribute.slot] = stored
         }
     }
 

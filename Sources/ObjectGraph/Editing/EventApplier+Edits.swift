@@ -14,7 +14,7 @@ extension EventApplier {
         // A new object that is undone is void but stays known: it may be made again.
         return journal.map { entry in
             guard case .created(let object, _) = entry else { return entry }
-            var state = object.state
+            var state = object.snapshot()
             state.isVoid = true
             return .state(object, state)
         }
@@ -26,8 +26,8 @@ extension EventApplier {
         for entry in entries.reversed() {
             switch entry {
             case .state(let object, let state):
-                inverse.append(.state(object, object.state))
-                object.state = state
+                inverse.append(.state(object, object.snapshot()))
+                object.restore(state)
             case .created: break
             case .pair(let table, let pair, let state):
                 let current =

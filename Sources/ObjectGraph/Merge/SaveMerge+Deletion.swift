@@ -11,8 +11,8 @@ extension SaveMerge {
         _ edit: EditSet.Edit, placeholder: ContextObject?, _ refused: inout [MergeConflict]
     ) throws {
         let decision = MergeDecision(
-            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
-            stored: edit.object.original, changedHere: edit.slots)
+            entity: edit.object.entity, snapshot: edit.object.original.array, local: edit.object.state.values.array,
+            stored: edit.object.original.array, changedHere: edit.slots)
         var policy = edits.policy(of: edit)
         var given: [Int: Value] = [:]
         if case .custom(let closure) = policy {
@@ -126,8 +126,8 @@ extension SaveMerge {
     ) throws -> Verdict? {
         var verdict = Verdict(edit: edit, row: row)
         let decision = MergeDecision(
-            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
-            stored: row.original, changedHere: [])
+            entity: edit.object.entity, snapshot: edit.object.original.array, local: edit.object.state.values.array,
+            stored: row.original.array, changedHere: [])
         if decision.changedThere.isEmpty { return verdict }
         var policy = edits.policy(of: edit)
         if case .custom(let closure) = policy {

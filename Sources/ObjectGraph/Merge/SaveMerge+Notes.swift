@@ -70,7 +70,9 @@ extension SaveMerge {
         if identity.isNull { return .null }
         let destination = model.entities[relationship.destinationIndex]
         if let identity = destination.identity.type.value(given: identity) {
-            try registry.reader.rows(of: destination.index, .identities([identity])) { registry.register($0) }
+            try registry.reader.row(of: destination.index, identity: identity) {
+                registry.register($0)
+            }
             if let found = registry.known(destination.index, identity), found.isAlive,
                 found.entity.isKind(of: destination)
             {
@@ -133,7 +135,7 @@ extension SaveMerge {
     }
 
     private func json(
-        _ values: [Value], _ slots: [Int], _ entity: Entity, inContext: Bool
+        _ values: SlotValues, _ slots: [Int], _ entity: Entity, inContext: Bool
     ) throws -> String {
         entity.json(
             try slots.map { ($0, try shown(values[$0], $0, entity, inContext: inContext)) }, in: model)

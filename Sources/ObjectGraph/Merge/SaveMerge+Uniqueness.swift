@@ -66,7 +66,7 @@ extension SaveMerge {
     /// Returns the values of one of the context's objects, with links to the store's objects. Links to unsaved objects keep
     /// the context's own keys, which nobody holds.
     private func translated(_ object: ContextObject) throws -> [Value] {
-        var values = object.state.values
+        var values = object.state.values.array
         for constraint in object.entity.uniquenessConstraints {
             for slot in constraint.slots {
                 guard let relationship = object.entity.relationship(at: slot), case .integer(let pk) = values[slot],
@@ -80,7 +80,7 @@ extension SaveMerge {
 
     /// Returns the values that one of the writer's objects will have once the links are set.
     private func expected(_ object: ContextObject) -> [Value] {
-        var values = object.state.values
+        var values = object.state.values.array
         for (slot, value) in plannedLinks[ObjectIdentifier(object)] ?? [:] {
             values[slot] = value
             guard let relationship = object.entity.relationship(at: slot), case .integer(let pk) = value else {
@@ -125,13 +125,12 @@ extension SaveMerge {
             made = placeholder
             applier.willChange(made)
             try applier.narrow(made, to: object.entity)
-            copyAttributes(of: object, to: &made.state.values)
         } else {
-            var values = object.entity.initialValues(object.identity)
-            copyAttributes(of: object, to: &values)
-            made = registry.makeObject(entity: object.entity, values: values)
+            made = registry.makeObject(entity: object.entity, identity: object.identity)
             applier.noteCreated(made, replaced: known)
         }
+        // Relationships are led to what the store has.
+        for slot in object.entity.editableAttributes { made[slot] = object[slot] }
         targets[ObjectKey(object)] = made
         // An entity below has defaults of its own.
         makeOwn(made) { object.entity.attributes.hasAttribute(at: $0) }
@@ -140,12 +139,6 @@ extension SaveMerge {
             set(link.slot, object.state.values[link.slot], of: made)
         }
         claim(made)
-    }
-
-    /// Copies the attributes that a program may set; relationships are led to what the store has.
-    private func copyAttributes(of object: ContextObject, to values: inout [Value]) {
-        let given = object.state.values
-        for slot in object.entity.editableAttributes { values[slot] = given[slot] }
     }
 
     private func resolve(
@@ -211,7 +204,7 @@ extension SaveMerge {
         // An object that led to the new object now leads to this one.
         try applier.narrow(holder, to: edit.object.entity)
         for slot in edit.slots where values[slot] != nil || winner == .store {
-            if edit.object.state.values[slot] == holder.state.values[slot] { continue }
+            if edit.object.state.values.agrees(with: holder.state.values, at: slot) { continue }
             let taken = values[slot] == nil ? MergeDecision.Winner.store : winner == .custom ? .custom : .context
             try note(.uniqueness, edit, holder, slot, taken)
         }
@@ -264,7 +257,7 @@ extension SaveMerge {
         case .storeTrump:
             for slot in collision.slots where update.values[slot] != nil {
                 if update.target.entity.attributes.hasAttribute(at: slot) {
-                    update.target.state.values[slot] = update.target.original[slot]
+                    update.target[slot] = update.target.original[slot]
                 }
                 dropLink(slot, of: update.target)
                 try note(.uniqueness, update.edit, update.target, slot, .store)

@@ -111,7 +111,7 @@ final class SaveMerge {
             identities[edit.object.entity.rootIndex].append(edit.object.identity)
         }
         try prefetch.load(identities)
-        if !model.uniquenessConstraints.isEmpty { try prefetch.loadUniqueHolders([ChangeSet(foreseen())]) }
+        if !model.uniquenessConstraints.isEmpty { try prefetch.loadUniqueHolders(ChangeSet(foreseen())) }
         for (table, links) in Dictionary(grouping: edits.links, by: \.table) {
             let pairs = links.map(\.pair).filter { $0.owner > 0 && $0.destination > 0 }
             try registry.loadPairStates(pairs.filter { registry.pairs[table].state($0) == nil }, table: table)
@@ -164,13 +164,14 @@ final class SaveMerge {
                 try conflict(
                     .deletedInStore, edit,
                     MergeDecision(
-                        entity: object.entity, snapshot: object.original, local: object.state.values,
-                        stored: object.original, changedHere: edit.slots)))
+                        entity: object.entity, snapshot: object.original.array, local: object.state.values.array,
+                        stored: object.original.array, changedHere: edit.slots)))
             return
         }
         targets[ObjectKey(object)] = row
         let decision = MergeDecision(
-            entity: object.entity, snapshot: object.original, local: object.state.values, stored: row.original,
+            entity: object.entity, snapshot: object.original.array, local: object.state.values.array,
+            stored: row.original.array,
             changedHere: edit.slots)
         guard decision.isConflict else {
             updates.append(Update(edit, row, decision.localValues))
@@ -226,7 +227,7 @@ final class SaveMerge {
             }
             return
         }
-        target.state.values[slot] = value
+        target[slot] = value
     }
 
     /// Makes an object one that has arrived, with the defaults of the properties that are not known.
@@ -239,7 +240,7 @@ final class SaveMerge {
     /// Drops the changes of one object, as if it had none.
     func drop(_ update: Update) {
         for slot in update.target.entity.editableSlots where update.target.entity.attributes.hasAttribute(at: slot) {
-            update.target.state.values[slot] = update.target.original[slot]
+            update.target[slot] = update.target.original[slot]
         }
         for slot in plannedLinks[ObjectIdentifier(update.target)]?.keys.sorted() ?? [] {
             dropLink(slot, of: update.target)

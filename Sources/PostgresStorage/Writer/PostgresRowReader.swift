@@ -42,7 +42,7 @@ struct PostgresReadPlan {
     ///
     /// - Parameter hash: takes the position of a request in the plan, and the hash of one of its rows.
     func answer(
-        _ plan: [ReadRequest], _ results: [PostgresResult], each: (Int, ReadAnswer) -> Void,
+        _ plan: [ReadRequest], _ results: [PostgresResult], in arena: ValueArena, each: (Int, ReadAnswer) -> Void,
         hash: (Int, Int64) -> Void = { _, _ in }
     ) {
         if form == .hashedRows {
@@ -53,15 +53,15 @@ struct PostgresReadPlan {
         }
         for (position, (request, result)) in zip(plan, results).enumerated() {
             for row in result.rows {
-                if let answer = answer(request, row) { each(position, answer) }
+                if let answer = answer(request, row, in: arena) { each(position, answer) }
             }
         }
     }
 
     /// Returns the answer in a row of the result to a request; nil of a row without one.
-    func answer(_ request: ReadRequest, _ row: PostgresRow) -> ReadAnswer? {
+    func answer(_ request: ReadRequest, _ row: PostgresRow, in arena: ValueArena) -> ReadAnswer? {
         switch request {
-        case .rows(let entity, _, _): return .row(tables[entity].row(row))
+        case .rows(let entity, _, _): return .row(PackedRow(tables[entity].row(row), in: arena))
         case .links(let table, _, _, _), .existingLinks(let table, _):
             let link = model.joinTables[table].link(row)
             return .link(link.pair, link.places)
@@ -111,7 +111,7 @@ struct PostgresReadPlan {
         }
     }
 
-    private func tombstones(_ lists: [(root: Int, identities: [Value])]) throws(StoreError) -> PostgresStatement {
+    private func tombstones(_ lists: [(root: Int, identities: [PackedValue])]) throws(StoreError) -> PostgresStatement {
         let columns = ["entity", "identity", "version", "time"]
         // Without statistics the server would read all tombstones of the entity for `identity = ANY(…)`.
         let selections = lists.indices.map { index in
@@ -127,7 +127,7 @@ struct PostgresReadPlan {
             """)
         for (root, identities) in lists {
             statement.bind(model.entities[root].rootName)
-            try statement.bind(identities, as: .anyValue)
+            try statement.bind(identities.lazy.map(\.value), as: .anyValue)
         }
         return statement
     }
@@ -146,10 +146,10 @@ struct PostgresReadPlan {
         case .identities(let identities):
             let slot = table.root.identitySlot
             statement = lookUp(table.columns[slot], table.kinds[slot])
-            try statement.bind(identities, as: table.kinds[slot])
+            try statement.bind(identities.lazy.map(\.value), as: table.kinds[slot])
         case .values(let values, let slot):
             statement = lookUp(table.columns[slot], table.kinds[slot])
-            try statement.bind(values, as: table.kinds[slot])
+            try statement.bind(values.lazy.map(\.value), as: table.kinds[slot])
         case .unique(let tuples, let constraint):
             let declaring = model.entities[constraint.entityIndex]
             let names = constraint.slots.indices.map { "c\($0)" }
@@ -214,13 +214,15 @@ final class PostgresRowReader: RowReader {
         plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
     }
 
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+    func load(
+        _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) throws(StoreError) {
         if connection.isLost { connection = try storage.connect(.reader) }
         connection.enqueue(.beginReading)
         do throws(StoreError) {
             let results = try connection.run(
                 try plans.statements(plan) + [PostgresStatement("COMMIT")], "read the store")
-            plans.answer(plan, results, each: each)
+            plans.answer(plan, results, in: arena, each: each)
         } catch {
             connection.undo()
             throw error

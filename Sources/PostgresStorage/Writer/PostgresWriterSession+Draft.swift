@@ -45,7 +45,7 @@ extension PostgresWriterSession {
 
     /// Reads outside of a transaction, and keeps a digest of each answer.
     func load(
-        _ plan: [ReadRequest], into draft: WriteDraft, each: (Int, ReadAnswer) -> Void
+        _ plan: [ReadRequest], into draft: WriteDraft, in arena: ValueArena, each: (Int, ReadAnswer) -> Void
     ) throws(StoreError) {
         // The draft reads the token before the rows, so a commit between the two shows as a later token.
         let (asked, positions) = try withoutMissingTombstones(plan)
@@ -58,7 +58,7 @@ extension PostgresWriterSession {
         var digests = [ReadDigest](repeating: ReadDigest(), count: plan.count)
         var present: [Int: Set<Value>] = [:]
         let looksForTombstones = plan.contains { $0.isOfTombstones }
-        digestPlans.answer(asked, results) { position, answer in
+        digestPlans.answer(asked, results, in: arena) { position, answer in
             if looksForTombstones, case .row(let row) = answer, !row.isPlaceholder {
                 present[row.entity.rootIndex, default: []].insert(row.values[row.entity.identitySlot])
             }

@@ -1,12 +1,14 @@
 // The answers to read plans, and the tombstones that need no question.
 extension PostgresWriterSession {
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+    func load(
+        _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) throws(StoreError) {
         if plan.isEmpty { return }
         if let draft {
             // A read does not see the chunk's own writes before the commit.
             if !draft.statements.isEmpty { throw .conflict }
             // Nobody else writes the store of the only writer, as the commit's comparison of the epoch shows.
-            if share != nil { return try load(plan, into: draft, each: each) }
+            if share != nil { return try load(plan, into: draft, in: arena, each: each) }
         }
         if !isInTransaction { try reconnectIfLost() }
         // With the lock a writer that shares the store asks for all, and learns which tombstones others have made.
@@ -14,14 +16,15 @@ extension PostgresWriterSession {
         if asked.isEmpty { return }
         let statements = try plans.statements(asked)
         if asked.count > 1 {
-            return plans.answer(asked, try connection.run(statements, "read the store")) { position, answer in
+            let results = try connection.run(statements, "read the store")
+            return plans.answer(asked, results, in: arena) { position, answer in
                 learn(answer)
                 each(positions[position], answer)
             }
         }
         // One question may be of all objects that refer to one, so its rows are not held.
         try connection.stream(statements[0], "read the store") { row in
-            guard let answer = plans.answer(asked[0], row) else { return }
+            guard let answer = plans.answer(asked[0], row, in: arena) else { return }
             learn(answer)
             each(positions[0], answer)
         }
@@ -35,7 +38,7 @@ extension PostgresWriterSession {
     /// Notes a tombstone that another writer has made, once.
     private func learn(_ identity: Value, _ root: Int) {
         let root = model.entities[root]
-        if tombstoneFilter.candidates([identity], of: root).isEmpty { tombstoneFilter.insert(identity, of: root) }
+        if !tombstoneFilter.mayContain(identity, of: root) { tombstoneFilter.insert(identity, of: root) }
     }
 
     /// Leaves out identities that have no tombstone, and requests for nothing else. Where several writers make tombstones

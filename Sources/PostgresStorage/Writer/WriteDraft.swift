@@ -7,6 +7,8 @@ final class WriteDraft {
     }
 
     private(set) var reads: [Read] = []
+    /// The memory of the requests' values, which the chunk's own does not outlive.
+    private let arena = ValueArena()
     /// The last token before the first read, and the server's mark; nil before it.
     var found: (token: Int64, server: String)?
     /// The statements of the transaction, in their order.
@@ -31,12 +33,16 @@ final class WriteDraft {
             case .links(_, _, _, let limit?) where digest.count >= limit: throw .conflict
             case .tombstones(let lists):
                 let absent = lists.map { root, identities in
-                    (root: root, identities: identities.filter { present[root]?.contains($0) != true })
+                    (root: root, identities: identities.filter { present[root]?.contains($0.value) != true })
                 }.filter { !$0.identities.isEmpty }
-                if !absent.isEmpty { reads.append(Read(request: .tombstones(absent), digest: digest)) }
-            default: reads.append(Read(request: request, digest: digest))
+                if !absent.isEmpty { keep(.tombstones(absent), digest) }
+            default: keep(request, digest)
             }
         }
+    }
+
+    private func keep(_ request: ReadRequest, _ digest: ReadDigest) {
+        reads.append(Read(request: request.copy(in: arena), digest: digest))
     }
 
     func append(_ statement: PostgresStatement) { statements.append(statement) }

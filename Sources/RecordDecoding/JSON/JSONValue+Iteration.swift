@@ -81,13 +81,6 @@ extension JSONValue {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Tells whether two buffers hold the same bytes.
-    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
-        return memcmp(start, otherStart, count) == 0
-    }
-
     /// Tells whether the bytes spell a name.
     func hasSameBytes(as name: StaticString) -> Bool {
         hasSameBytes(as: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))

@@ -51,7 +51,7 @@ struct NameTable<Element> {
 
         subscript(utf8 bytes: UnsafeBufferPointer<UInt8>) -> Element? {
             let raw = UnsafeRawBufferPointer(bytes)
-            var place = ByteHash.hash(raw, seed: 0) & (places.count - 1)
+            var place = Self.hash(raw) & (places.count - 1)
             while places[place] >= 0 {
                 let position = places[place]
                 if entries[position].bytes.withUnsafeBytes({ raw.hasSameBytes(as: $0) }) {
@@ -76,13 +76,33 @@ struct NameTable<Element> {
             }
         }
 
+        /// A hash of the length and of up to 24 bytes. Only the model and the routes choose names, and a key that is none
+        /// soon meets a free place.
+        private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+            var (first, last, middle) = (UInt64(0), UInt64(0), UInt64(0))
+            if bytes.count >= 8 {
+                first = bytes.loadUnaligned(as: UInt64.self)
+                last = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+                middle = bytes.loadUnaligned(fromByteOffset: (bytes.count - 8) / 2, as: UInt64.self)
+            } else if bytes.count >= 4 {
+                first = UInt64(bytes.loadUnaligned(as: UInt32.self))
+                last = UInt64(bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self))
+            } else {
+                for byte in bytes { first = first << 8 | UInt64(byte) }
+            }
+            var hash = (first ^ UInt64(bytes.count)) &* 0x9E37_79B9_7F4A_7C15
+            hash = (hash ^ last ^ hash >> 29) &* 0xBF58_476D_1CE4_E5B9
+            hash = (hash ^ middle ^ hash >> 32) &* 0x94D0_49BB_1331_11EB
+            return Int(truncatingIfNeeded: hash >> 33)
+        }
+
         private mutating func grow() {
             places = Array(repeating: -1, count: places.count * 4)
             for position in entries.indices { place(position) }
         }
 
         private mutating func place(_ position: Int) {
-            let hash = entries[position].bytes.withUnsafeBytes { ByteHash.hash($0, seed: 0) }
+            let hash = entries[position].bytes.withUnsafeBytes { Self.hash($0) }
             var place = hash & (places.count - 1)
             while places[place] >= 0 { place = (place + 1) & (places.count - 1) }
             places[place] = position

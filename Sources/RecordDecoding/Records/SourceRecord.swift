@@ -81,6 +81,17 @@ public struct SourceRecord {
         totalBytes = value?.count ?? 0
     }
 
+    package init(
+        place: RecordPlace, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, totalBytes: Int,
+        fault: DecodeError?
+    ) {
+        self.place = place
+        self.key = key
+        self.value = value
+        self.totalBytes = totalBytes
+        self.fault = fault
+    }
+
     /// The full size of the value, of the key and of the headers.
     package var wholeBytes: Int {
         headers.reduce(totalBytes + (key?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }

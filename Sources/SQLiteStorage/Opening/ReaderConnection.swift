@@ -20,8 +20,10 @@ final class ReaderConnection: RowReader {
         try tables.runOnce("PRAGMA cache_size = -2000")
     }
 
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
-        try tables.load(plan, each: each)
+    func load(
+        _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) throws(StoreError) {
+        try tables.load(plan, in: arena, each: each)
     }
 
     deinit {

@@ -231,7 +231,7 @@ struct SetDeletion {
                 var keys: [Int64] = []
                 while try statement.step() { keys.append(statement.integer(0)) }
                 guard let end = keys.last else { break }
-                try store.entities[entity.index].rows(primaryKeys: keys) { row in
+                try store.rows(of: entity.index, .primaryKeys(keys)) { row in
                     if row.isPlaceholder { return }
                     let found = validators.failures(
                         row.entity, values: row.values, oldValues: row.values, \.validateForDelete)

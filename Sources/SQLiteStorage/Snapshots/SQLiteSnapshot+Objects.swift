@@ -74,7 +74,7 @@ extension SQLiteSnapshot {
 
     func storedRows(_ entity: Entity, primaryKeys: [Int64]) throws -> [StoredRow] {
         var rows: [StoredRow] = []
-        try table(entity).rows(primaryKeys: primaryKeys) { rows.append($0) }
+        try table(entity).storedRows(.primaryKeys(primaryKeys), model: model) { rows.append($0) }
         return rows
     }
 
@@ -90,7 +90,7 @@ extension SQLiteSnapshot {
         switch relationship.storage {
         case .column(let slot), .inverseColumn(let slot):
             let place = relationship.positionSlot
-            try table.rows(.values(owners.map { .integer($0) }, slot: slot), model: model) { row in
+            try table.storedRows(.values(owners.map { .integer($0) }, slot: slot), model: model) { row in
                 guard case .integer(let owner) = row.values[slot] else { return }
                 found.append((owner, place.flatMap { row.values[$0].integer }, row))
             }
@@ -105,7 +105,7 @@ extension SQLiteSnapshot {
             }
             var rows: [Int64: StoredRow] = [:]
             let keys = Set(links.map(\.destination)).sorted()
-            try table.rows(primaryKeys: keys) { rows[$0.pk] = $0 }
+            try table.storedRows(.primaryKeys(keys), model: model) { rows[$0.pk] = $0 }
             found = links.compactMap { link in rows[link.destination].map { (link.owner, link.place, $0) } }
         }
         return found.sorted { ($0.owner, $0.place ?? .max, $0.row.pk) < ($1.owner, $1.place ?? .max, $1.row.pk) }

@@ -46,19 +46,14 @@ final class PreparedStatement: StoreRow {
     /// The number of the statement's last parameter.
     var parameterCount: Int { Int(sqlite3_bind_parameter_count(statement)) }
 
-    /// Binds a value that the caller keeps until the statement has run, so that SQLite reads its bytes where they are.
-    func bindKept(_ position: Int, _ value: borrowing Value) {
-        switch value {
-        case .text(let text):
-            // Shorter texts stand in the value itself, which may move; longer ones stand in memory of their own.
-            let isBound: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
-                bind(position, bytes, bytes.count > 15 ? nil : transient)
-            }
-            if isBound == nil { bind(position, text) }
-        case .integer(let number): sqlite3_bind_int64(statement, Int32(position), number)
+    /// Binds a value whose bytes stay where they are until the statement has run.
+    func bindKept(_ position: Int, _ value: PackedValue) {
+        switch value.content {
         case .null: sqlite3_bind_null(statement, Int32(position))
+        case .integer(let number): sqlite3_bind_int64(statement, Int32(position), number)
         case .double(let number): sqlite3_bind_double(statement, Int32(position), number)
-        case .blob(let bytes): bind(position, bytes)
+        case .text(let bytes): bind(position, bytes.bindMemory(to: UInt8.self), nil)
+        case .blob(let bytes): bindBlob(position, bytes, nil)
         }
     }
 
@@ -103,12 +98,16 @@ final class PreparedStatement: StoreRow {
     }
 
     func bind(_ position: Int, _ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { buffer in
-            if let address = buffer.baseAddress, !buffer.isEmpty {
-                note(sqlite3_bind_blob64(statement, Int32(position), address, UInt64(buffer.count), transient))
-            } else {
-                note(sqlite3_bind_zeroblob(statement, Int32(position), 0))
-            }
+        bytes.withUnsafeBytes { bindBlob(position, $0, transient) }
+    }
+
+    private func bindBlob(
+        _ position: Int, _ bytes: UnsafeRawBufferPointer, _ destructor: sqlite3_destructor_type?
+    ) {
+        if let address = bytes.baseAddress, !bytes.isEmpty {
+            note(sqlite3_bind_blob64(statement, Int32(position), address, UInt64(bytes.count), destructor))
+        } else {
+            note(sqlite3_bind_zeroblob(statement, Int32(position), 0))
         }
     }
 
@@ -181,6 +180,21 @@ final class PreparedStatement: StoreRow {
         case SQLITE_TEXT: return .text(text(Int(column)))
         case SQLITE_BLOB: return .blob([UInt8](content(column)))
         default: return .null
+        }
+    }
+
+    /// Copies a value into an arena.
+    func packed(_ column: Int, in arena: ValueArena) -> PackedValue {
+        let position = Int32(column)
+        switch sqlite3_column_type(statement, position) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, position))
+        case SQLITE_TEXT:
+            let bytes = content(position)
+            var span = UTF8Span(unchecked: bytes.bindMemory(to: UInt8.self).span)
+            // Another text may have to be repaired.
+            return span.checkForASCII() ? arena.pack(text: bytes) : arena.pack(.text(text(column)))
+        case SQLITE_NULL: return .null
+        default: return arena.pack(value(column))
         }
     }
 

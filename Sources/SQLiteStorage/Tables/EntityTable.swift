@@ -48,33 +48,43 @@ final class EntityTable {
 
     /// Reads the rows that have one of the keys, at most `limit` of them.
     func rows(
-        _ keys: RowKeys, model: ObjectModel, limit: Int? = nil, each: (StoredRow) -> Void
+        _ keys: RowKeys, model: ObjectModel, limit: Int? = nil, in arena: ValueArena, each: (PackedRow) -> Void
     ) throws(StoreError) {
         switch keys {
         case .identities(let identities):
-            try lookUp(column: entity.identity.columnName, keys: identities, limit: limit, each: each)
-        case .primaryKeys(let keys): try rows(primaryKeys: keys, limit: limit, each: each)
+            try lookUp(column: entity.identity.columnName, keys: identities, limit: limit, in: arena, each: each)
+        case .primaryKeys(let keys):
+            try lookUp(column: "pk", keys: keys.map { .integer($0) }, limit: limit, in: arena, each: each)
         case .values(let values, let slot):
-            try lookUp(column: entity.columnNames[slot], keys: values, limit: limit, each: each)
+            try lookUp(column: entity.columnNames[slot], keys: values, limit: limit, in: arena, each: each)
         case .unique(let tuples, let constraint):
             try rows(
-                holding: tuples, of: constraint, in: model.entities[constraint.entityIndex], model: model, each: each)
+                holding: tuples, of: constraint, in: model.entities[constraint.entityIndex], model: model, arena, each)
         }
     }
 
-    func rows(primaryKeys: [Int64], limit: Int? = nil, each: (StoredRow) -> Void) throws(StoreError) {
-        try lookUp(column: "pk", keys: primaryKeys.map { .integer($0) }, limit: limit, each: each)
+    /// Reads the same rows with memory of their own.
+    func storedRows(_ keys: RowKeys, model: ObjectModel, each: (StoredRow) -> Void) throws(StoreError) {
+        let arena = ValueArena()
+        try rows(keys, model: model, in: arena) { row in
+            each(row.stored)
+            arena.reset()
+        }
     }
 
     /// Reads the rows that hold one of several lists of values in the columns of a uniqueness constraint.
     private func rows(
         holding tuples: [[Value]], of constraint: UniquenessConstraint, in declaring: Entity, model: ObjectModel,
-        each: (StoredRow) -> Void
+        _ arena: ValueArena, _ each: (PackedRow) -> Void
     ) throws(StoreError) {
         let columns = constraint.slots.map { SQLText.quoted(entity.columnNames[$0]) }
         if columns.count == 1, declaring.parentIndex == nil {
-            let keys = tuples.compactMap(\.first)
-            return try lookUp(column: entity.columnNames[constraint.slots[0]], keys: keys, limit: nil, each: each)
+            // The caller may empty its own at each row.
+            let own = ValueArena()
+            defer { withExtendedLifetime(own) {} }
+            let keys = tuples.compactMap(\.first).map { own.pack($0) }
+            return try lookUp(
+                column: entity.columnNames[constraint.slots[0]], keys: keys, limit: nil, in: arena, each: each)
         }
         // The condition of the constraint's own index, so that it serves.
         let kind = declaring.parentIndex == nil ? "" : " AND \(model.kindCondition(declaring))"
@@ -83,7 +93,7 @@ final class EntityTable {
             LookUp(column: condition, width: 0), "\(selection) WHERE \(condition)")
         for tuple in tuples {
             for (position, value) in tuple.enumerated() { statement.bind(position + 1, value) }
-            while try statement.step() { each(row(statement)) }
+            while try statement.step() { each(row(statement, in: arena)) }
         }
     }
 
@@ -108,7 +118,7 @@ final class EntityTable {
     }
 
     private func lookUp(
-        column: String, keys: [Value], limit: Int?, each: (StoredRow) -> Void
+        column: String, keys: [PackedValue], limit: Int?, in arena: ValueArena, each: (PackedRow) -> Void
     ) throws(StoreError) {
         // SQLite sorts the keys of one statement by itself.
         let keys = keys.count > KeyList.maximumWidth ? IndexOrder.sorted(keys) : keys
@@ -123,7 +133,7 @@ final class EntityTable {
                     return
                 }
                 remaining -= 1
-                each(row(statement))
+                each(row(statement, in: arena))
             }
         }
     }
@@ -144,11 +154,10 @@ final class EntityTable {
         return statement
     }
 
-    private func row(_ statement: PreparedStatement) -> StoredRow {
-        var values = [Value](repeating: .null, count: entity.slotCount)
-        for slot in values.indices { values[slot] = statement.value(slot + 2) }
+    private func row(_ statement: PreparedStatement, in arena: ValueArena) -> PackedRow {
+        let values = arena.slots(count: entity.slotCount) { statement.packed($0 + 2, in: arena) }
         let own = entity.sharesTable ? members[statement.text(entity.slotCount + 2)] ?? entity : entity
-        return StoredRow(
+        return PackedRow(
             pk: statement.integer(0), entity: own, isPlaceholder: statement.integer(1) != 0, values: values)
     }
 
@@ -160,7 +169,7 @@ final class EntityTable {
 
     /// Inserts rows in the order of their identities: the largest index has the same order.
     func insert(_ rows: RowChanges.Insertions) throws(StoreError) {
-        let order = IndexOrder(rows.keys.count) { rows.values[$0][entity.identitySlot] }
+        let order = IndexOrder(rows.keys.count) { rows.values[$0].packed(entity.identitySlot) }
         var start = 0
         for count in Self.insertionCounts where rows.keys.count - start >= count {
             let statement = try insertionStatement(count)
@@ -179,12 +188,10 @@ final class EntityTable {
     private func bind(
         _ row: Int, of rows: RowChanges.Insertions, to statement: PreparedStatement, from first: Int
     ) -> Int {
-        var position = first
-        statement.bind(position, rows.keys[row])
-        rows.values[row].withUnsafeBufferPointer { values in
-            for slot in values.indices { statement.bindKept(first + 1 + slot, values[slot]) }
-            position += values.count
-        }
+        statement.bind(first, rows.keys[row])
+        let values = rows.values[row]
+        for slot in values.indices { statement.bindKept(first + 1 + slot, values.packed(slot)) }
+        let position = first + values.count
         statement.bind(position + 1, rows.placeholders[row] ? 1 : 0)
         if !entity.sharesTable { return position + 2 }
         statement.bind(position + 2, rows.entity.name)
@@ -209,12 +216,12 @@ final class EntityTable {
     /// Writes the slots that the rows change, in the order of their keys.
     func update(_ rows: RowChanges.Updates) throws(StoreError) {
         let statement = try updateStatement(rows.slots, includesPlaceholder: rows.setsPlaceholder)
-        let order = IndexOrder(rows.keys.count) { .integer(rows.keys[$0]) }
+        let order = IndexOrder(rows.keys.count) { PackedValue.integer(rows.keys[$0]) }
         for index in rows.keys.indices {
             let row = order[index]
             var position = 1
             for slot in rows.slots {
-                statement.bindKept(position, rows.values[row][slot])
+                statement.bindKept(position, rows.values[row].packed(slot))
                 position += 1
             }
             if rows.setsPlaceholder {

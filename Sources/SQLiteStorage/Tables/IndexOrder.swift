@@ -7,15 +7,15 @@ struct IndexOrder {
     private var positions: [Int]?
 
     /// Makes the order of so many values, where all are texts or all are whole numbers.
-    init(_ count: Int, _ value: (Int) -> Value) {
-        guard count > 1, let isText = Self.isText(value(0)) else { return }
+    init(_ count: Int, _ value: (Int) -> PackedValue) {
+        guard count > 1, let isText = value(0).isText else { return }
         var places: [Place] = []
         places.reserveCapacity(count)
         var isSorted = true
         for position in 0..<count {
             let each = value(position)
-            if Self.isText(each) != isText { return }
-            let place = Place(each, position)
+            if each.isText != isText { return }
+            let place = Place(each.beginning, position)
             if isSorted, let last = places.last { isSorted = !Self.isAscending(place, last, value) }
             places.append(place)
         }
@@ -28,46 +28,57 @@ struct IndexOrder {
     subscript(place: Int) -> Int { positions?[place] ?? place }
 
     /// Returns values in the order of their index, where all are texts or all are whole numbers.
-    static func sorted(_ values: [Value]) -> [Value] {
+    static func sorted(_ values: [PackedValue]) -> [PackedValue] {
         let order = IndexOrder(values.count) { values[$0] }
         return order.positions.map { $0.map { values[$0] } } ?? values
     }
 
-    /// A value's first bytes, or the whole number: few comparisons look at the texts themselves.
+    /// A value's beginning: few comparisons look at the values themselves.
     private struct Place {
-        var high: UInt64 = 0
-        var low: UInt64 = 0
+        let beginning: IndexBeginning
         let position: Int
 
-        init(_ value: Value, _ position: Int) {
-            self.position = position
-            switch value {
-            case .text(var text):
-                var beginning: (UInt64, UInt64) = (0, 0)
-                text.withUTF8 { bytes in
-                    withUnsafeMutableBytes(of: &beginning) { $0.copyBytes(from: bytes.prefix(16)) }
-                }
-                (high, low) = (beginning.0.bigEndian, beginning.1.bigEndian)
-            case .integer(let number): high = UInt64(bitPattern: number) ^ 1 << 63
-            case .null, .double, .blob: break
-            }
+        init(_ beginning: IndexBeginning, _ position: Int) {
+            (self.beginning, self.position) = (beginning, position)
         }
     }
 
-    private static func isText(_ value: Value) -> Bool? {
-        switch value {
+    private static func isAscending(_ left: Place, _ right: Place, _ value: (Int) -> PackedValue) -> Bool {
+        if left.beginning.high != right.beginning.high { return left.beginning.high < right.beginning.high }
+        if left.beginning.low != right.beginning.low { return left.beginning.low < right.beginning.low }
+        return value(left.position).isBefore(value(right.position)) ?? false
+    }
+}
+
+/// A text's first 16 bytes, or a whole number, as two numbers that have the order of the index.
+private struct IndexBeginning {
+    let high: UInt64
+    let low: UInt64
+
+    init(_ number: Int64) { (high, low) = (UInt64(bitPattern: number) ^ 1 << 63, 0) }
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        var beginning: (UInt64, UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &beginning) { $0.copyBytes(from: bytes.prefix(16)) }
+        (high, low) = (beginning.0.bigEndian, beginning.1.bigEndian)
+    }
+}
+
+extension PackedValue {
+    /// Whether the value is a text, or a whole number; nil for others.
+    fileprivate var isText: Bool? {
+        switch content {
         case .text: true
         case .integer: false
         case .null, .double, .blob: nil
         }
     }
 
-    private static func isAscending(_ left: Place, _ right: Place, _ value: (Int) -> Value) -> Bool {
-        if left.high != right.high { return left.high < right.high }
-        if left.low != right.low { return left.low < right.low }
-        guard case .text(let first) = value(left.position), case .text(let second) = value(right.position) else {
-            return false
+    fileprivate var beginning: IndexBeginning {
+        switch content {
+        case .text(let bytes): IndexBeginning(bytes)
+        case .integer(let number): IndexBeginning(number)
+        case .null, .double, .blob: IndexBeginning(0)
         }
-        return Value.order(first, second) < 0
     }
 }

@@ -30,7 +30,7 @@ final class JoinTableRows {
         keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair, PairPlaces) -> Void
     ) throws(StoreError) {
         let column = onOwnerSide ? "owner" : "destination"
-        let keys = keys.map { Value.integer($0) }
+        let keys = keys.map { PackedValue.integer($0) }
         var remaining = limit ?? .max
         for start in stride(from: 0, to: keys.count, by: KeyList.maximumWidth) {
             let part = keys[start..<min(start + KeyList.maximumWidth, keys.count)]

@@ -14,7 +14,7 @@ enum KeyList {
     ///
     /// - Parameter statement: returns the statement with a list of parameters, behind `offset` other ones.
     static func forEachPart(
-        of keys: [Value], after offset: Int = 0, _ statement: (String) throws(StoreError) -> PreparedStatement,
+        of keys: [PackedValue], after offset: Int = 0, _ statement: (String) throws(StoreError) -> PreparedStatement,
         body: (PreparedStatement) throws(StoreError) -> Void
     ) throws(StoreError) {
         for start in stride(from: 0, to: keys.count, by: maximumWidth) {
@@ -33,12 +33,12 @@ enum KeyList {
     }
 
     /// Binds keys that the caller keeps until the statement has run.
-    static func bind(_ keys: ArraySlice<Value>, to statement: PreparedStatement, after offset: Int = 0) {
+    static func bind(_ keys: ArraySlice<PackedValue>, to statement: PreparedStatement, after offset: Int = 0) {
         var position = offset + 1
-        keys.withUnsafeBufferPointer { keys in
-            for index in keys.indices { statement.bindKept(position + index, keys[index]) }
+        for key in keys {
+            statement.bindKept(position, key)
+            position += 1
         }
-        position += keys.count
         let end = offset + width(for: keys.count)
         while position <= end {
             statement.bindNull(position)

@@ -34,8 +34,8 @@ struct IdentityBounds {
 
     /// Returns the identities that a root's table may have, of the given ones.
     mutating func candidates(
-        _ identities: [Value], of root: Entity, in store: SQLiteWriterSession
-    ) throws(StoreError) -> [Value] {
+        _ identities: [PackedValue], of root: Entity, in store: SQLiteWriterSession
+    ) throws(StoreError) -> [PackedValue] {
         let bound: Bound
         if let known = bounds[root.index] {
             bound = known
@@ -46,31 +46,35 @@ struct IdentityBounds {
         bounds[root.index] = bound
         switch bound {
         case .empty: return []
-        case .greatest(let greatest): return identities.filter { Self.isGreater($0, than: greatest) != true }
+        case .greatest(let greatest):
+            let arena = ValueArena()
+            defer { withExtendedLifetime(arena) {} }
+            let bound = arena.pack(greatest)
+            return identities.filter { bound.isBefore($0) != true }
         case .unknown: return identities
         }
     }
 
     /// Notes the identities of new rows, which stand in one slot of their values.
-    mutating func insert(_ rows: [[Value]], slot: Int, of root: Entity) {
-        var greatest: Value?
-        switch bounds[root.index] {
-        case .unknown?, nil: return
-        case .empty?: break
-        case .greatest(let known)?: greatest = known
-        }
-        for row in rows {
-            guard let known = greatest else {
-                greatest = row[slot]
-                continue
-            }
-            guard let isGreater = Self.isGreater(row[slot], than: known) else {
+    mutating func insert(_ rows: [SlotValues], slot: Int, of root: Entity) {
+        guard let bound = bounds[root.index], var greatest = rows.first?.packed(slot) else { return }
+        if case .unknown = bound { return }
+        for row in rows.dropFirst() {
+            guard let isLess = greatest.isBefore(row.packed(slot)) else {
                 bounds[root.index] = .unknown
                 return
             }
-            if isGreater { greatest = row[slot] }
+            if isLess { greatest = row.packed(slot) }
         }
-        if let greatest { bounds[root.index] = .greatest(greatest) }
+        guard case .greatest(let known) = bound else {
+            bounds[root.index] = .greatest(greatest.value)
+            return
+        }
+        guard let isGreater = Self.isBefore(known, greatest.value) else {
+            bounds[root.index] = .unknown
+            return
+        }
+        if isGreater { bounds[root.index] = .greatest(greatest.value) }
     }
 
     private static func read(_ root: Entity, _ store: SQLiteWriterSession) throws(StoreError) -> Bound {
@@ -81,16 +85,14 @@ struct IdentityBounds {
                 + "FROM \(SQLText.quoted(root.tableName))")
         defer { statement.reset() }
         guard try statement.step(), !statement.isNull(1) else { return .empty }
-        return isGreater(statement.value(1), than: statement.value(0)) == nil ? .unknown : .greatest(statement.value(1))
+        return isBefore(statement.value(0), statement.value(1)) == nil ? .unknown : .greatest(statement.value(1))
     }
 
-    /// Compares two identities as the index does, or returns nil where they are not both texts, numbers or blobs.
-    private static func isGreater(_ value: Value, than other: Value) -> Bool? {
-        switch (value, other) {
-        case (.integer(let value), .integer(let other)): value > other
-        case (.text(let value), .text(let other)): Value.order(other, value) < 0
-        case (.blob(let value), .blob(let other)): other.lexicographicallyPrecedes(value)
-        default: nil
-        }
+    /// Tells whether the index has one identity before another, or returns nil where they are not both texts, numbers or
+    /// blobs.
+    private static func isBefore(_ value: Value, _ other: Value) -> Bool? {
+        let arena = ValueArena()
+        defer { withExtendedLifetime(arena) {} }
+        return arena.pack(value).isBefore(arena.pack(other))
     }
 }

@@ -1,14 +1,20 @@
 extension SQLiteWriterSession: RowReader {
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+    func load(
+        _ plan: [ReadRequest], in arena: ValueArena, each: (Int, ReadAnswer) -> Void
+    ) throws(StoreError) {
         for (position, request) in plan.enumerated() {
             switch request {
             // A connection that only reads learns nothing of insertions.
             case .rows(let entity, .identities(let identities), nil) where lease != nil:
                 let root = model.entities[model.entities[entity].rootIndex]
                 let candidates = try identityBounds.candidates(identities, of: root, in: self)
-                try entities[entity].rows(.identities(candidates), model: model) { each(position, .row($0)) }
+                try entities[entity].rows(.identities(candidates), model: model, in: arena) {
+                    each(position, .row($0))
+                }
             case .rows(let entity, let keys, let limit):
-                try entities[entity].rows(keys, model: model, limit: limit) { each(position, .row($0)) }
+                try entities[entity].rows(keys, model: model, limit: limit, in: arena) {
+                    each(position, .row($0))
+                }
             case .links(let table, let keys, let isOwnerSide, let limit):
                 try joins[table].placedPairs(keys: keys, onOwnerSide: isOwnerSide, limit: limit) {
                     each(position, .link($0, $1))

@@ -136,7 +136,7 @@ extension SQLiteWriterSession {
     }
 
     func tombstones(
-        entity: Entity, identities: [Value], each: (Value, Tombstone) -> Void
+        entity: Entity, identities: [PackedValue], each: (Value, Tombstone) -> Void
     ) throws(StoreError) {
         if tombstoneFilter.isUnread { try readTombstoneFilter() }
         let identities = tombstoneFilter.candidates(identities, of: entity)

@@ -36,8 +36,8 @@ struct PendingChunkTests {
             ],
             [(0, .passedOver), (0, .passedOver), (1, .event), (0, .passedOver), (0, .passedOver), (0, .passedOver)],
         ] as [[(Int32, Outcome)]])
-    func `each position keeps the fingerprint of its last record`(_ steps: [(Int32, Outcome)]) {
-        var chunk = PendingChunk()
+    func `each position keeps the fingerprint of its last record`(_ steps: [(Int32, Outcome)]) throws {
+        var chunk = PendingChunk(try TestModels.chat())
         var last: [Int32: TestRecord] = [:]
         for (offset, step) in steps.enumerated() {
             // Records without key and value too, and values of other lengths.

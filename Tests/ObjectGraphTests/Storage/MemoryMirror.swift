@@ -52,9 +52,11 @@ extension MemoryTables {
 
     private func writeRows(of root: Entity, to store: SQLiteWriterSession) throws {
         for row in rows[root.index].all {
-            try store.entities[root.index].insert(
-                RowChanges.Insertions(
-                    entity: row.entity, keys: [row.pk], values: [row.values], placeholders: [row.isPlaceholder]))
+            let object = ContextObject(entity: row.entity, pk: row.pk, values: row.values)
+            object.state.isPlaceholder = row.isPlaceholder
+            var changes = RowChanges(entityCount: store.model.entities.count)
+            changes.insert(object)
+            try store.write(changes)
         }
         if nextKeys[root.index] > 1 { try store.putSequence(entity: root.name, next: nextKeys[root.index]) }
     }

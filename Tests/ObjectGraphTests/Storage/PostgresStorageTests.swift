@@ -167,8 +167,8 @@ import Testing
         let end = PostgresStatement("SELECT pg_terminate_backend(\(process ?? 0), 5000)")
         try storage.connect(.reader).run(end)
         let plan = [ReadRequest.rows(entity: 0, .primaryKeys([1]))]
-        #expect(failure { try reader.load(plan) { _, _ in } }?.code == .disconnected)
-        try reader.load(plan) { _, _ in }
+        #expect(failure { try reader.load(plan, in: ValueArena()) { _, _ in } }?.code == .disconnected)
+        try reader.load(plan, in: ValueArena()) { _, _ in }
         #expect(!reader.connection.isLost)
     }
 

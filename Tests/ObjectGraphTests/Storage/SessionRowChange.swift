@@ -142,15 +142,11 @@ struct SessionRowChange {
         changes.links = links
         changes.entityChanges = becoming
         for (row, slot) in vacated {
-            var update = RowChanges.Updates(root: kinds.person.rootIndex, slots: [slot], setsPlaceholder: false)
-            var values = row.values
-            values[slot] = .null
-            (update.keys, update.values, update.placeholders) = ([row.pk], [values], [false])
-            changes.vacated.append(update)
+            changes.vacate(kinds.person, key: row.pk, slots: [slot])
         }
         for (row, slot, value) in updated {
             let object = ContextObject(row: row)
-            object.state.values[slot] = value
+            object[slot] = value
             object.state.isPlaceholder = false
             var slots = SlotSet()
             slots.insert(slot)

@@ -259,26 +259,29 @@ extension SessionRun {
             (1...8).filter { _ in random.number(below: limit) == 0 }.map { Int64($0) }
         }
         let (person, room) = (kinds.person, kinds.room)
+        let arena = ValueArena()
         var plan: [ReadRequest] = [
             .rows(entity: kinds[random.number(below: 3)].index, .primaryKeys(some(2))),
-            .rows(entity: person.index, .identities((0..<7).map { .text("p\($0)") })),
+            .rows(entity: person.index, .identities((0..<7).map { arena.pack(.text("p\($0)")) })),
             .rows(entity: room.index, .identities(some(2).map { .integer($0) })),
             .tombstones([
-                (root: person.rootIndex, identities: (0..<7).map { .text("p\($0)") }),
+                (root: person.rootIndex, identities: (0..<7).map { arena.pack(.text("p\($0)")) }),
                 (root: room.rootIndex, identities: some(1).map { .integer($0) }),
             ]),
             .links(table: 0, of: some(2), isOwnerSide: random.number(below: 2) == 0),
             .existingLinks(table: 0, some(2).map { Pair(owner: $0, destination: 1 + $0 % 4) }),
         ]
         if let mail = person.attribute(named: "mail") {
-            plan.append(.rows(entity: person.index, .values([.text("m1"), .text("m2")], slot: mail.slot)))
+            plan.append(.rows(entity: person.index, .values(["m1", "m2"].map { arena.pack($0) }, slot: mail.slot)))
         }
         if let friends = person.relationships.first(where: { $0.name == "friends" }) {
             plan.append(.greatestPlaces(friends, owners: some(2)))
         }
         return { _, subject in
             var lines: [String] = []
-            try subject.session.load(plan) { place, answer in lines.append("\(place) \(VisibleContent.text(answer))") }
+            try subject.session.load(plan, in: arena) { place, answer in
+                lines.append("\(place) \(VisibleContent.text(answer))")
+            }
             return lines.sorted().joined(separator: ", ")
         }
     }

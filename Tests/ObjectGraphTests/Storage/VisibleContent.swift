@@ -38,7 +38,7 @@ enum VisibleContent {
 
     static func text(_ answer: ReadAnswer) -> String {
         switch answer {
-        case .row(let row): text(row)
+        case .row(let row): text(row.stored)
         case .link(let pair, let places):
             "\(pair.owner)-\(pair.destination) at \(places.destination ?? -1) \(places.owner ?? -1)"
         case .place(let owner, let greatest): "place \(owner) \(greatest)"

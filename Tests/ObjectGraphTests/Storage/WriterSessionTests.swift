@@ -124,10 +124,13 @@ import Testing
         let person = fixture.model.entities[0]
         func foundCount(_ session: any WriterSession) throws -> Int {
             var count = 0
-            try session.load([
-                .rows(entity: person.index, .identities([.text("a")])),
-                .tombstones([(root: person.rootIndex, identities: [.text("b")])]),
-            ]) { _, _ in count += 1 }
+            let arena = ValueArena()
+            try session.load(
+                [
+                    .rows(entity: person.index, .identities([arena.pack(.text("a"))])),
+                    .tombstones([(root: person.rootIndex, identities: [arena.pack(.text("b"))])]),
+                ], in: arena
+            ) { _, _ in count += 1 }
             return count
         }
         func remove(_ session: any WriterSession) throws {
@@ -269,7 +272,9 @@ import Testing
         #expect(code { try session.begin() } == .unavailable)
         #expect(code { _ = try closed.makeWriterSession() } == .unavailable)
         #expect(code { try closed.read(nil) { session, _ in _ = try session.storeID() } } == .unavailable)
-        if storage == .memory { #expect(code { try closed.makeRowReader().load([]) { _, _ in } } == .unavailable) }
+        if storage == .memory {
+            #expect(code { try closed.makeRowReader().load([], in: ValueArena()) { _, _ in } } == .unavailable)
+        }
     }
 
     @Test(arguments: TestStorage.allCases)
