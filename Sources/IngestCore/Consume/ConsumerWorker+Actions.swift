@@ -47,6 +47,7 @@ extension ConsumerWorker {
         // The worker saves the open chunk first, so that going back repeats nothing.
         try pipeline.finish()
         let positions = try reading.storedPositions()
+        noteUnassigned()
         for partition in due {
             let position = positions[partition]
             reading.lags[partition]?.take(position)

@@ -34,13 +34,12 @@ extension ConsumerWorker {
         return [:]
     }
 
-    /// Notes the partitions of these that the group did not give to this worker. A store that workers share has them from
-    /// the others.
-    private func noteUnassigned(of stored: some Sequence<TopicPartition>, but assigned: [TopicPartition]) {
+    /// Notes the partitions of the store that the group did not give to this worker. A store that workers share has them
+    /// from the others.
+    func noteUnassigned() {
         if configuration.store.writers == .many || takeover != nil { return }
         let names = Set(configuration.topics.map(\.name))
-        reading.unassigned = Set(stored.filter { names.contains($0.topic) })
-            .subtracting(partitions.states.keys).subtracting(assigned)
+        reading.unassigned = reading.stored.filter { names.contains($0.topic) }.subtracting(partitions.states.keys)
     }
 
     private static func name(of event: RebalanceEvent) -> String {
@@ -73,7 +72,6 @@ extension ConsumerWorker {
         try attempt {
             try reading.claim(assigned)
             positions = try reading.storedPositions()
-            noteUnassigned(of: positions.keys, but: assigned)
         }
         var starts: [TopicPartition: Int64] = [:]
         var actions: AssignedPartitions.Actions = []
@@ -84,6 +82,8 @@ extension ConsumerWorker {
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: position?.nextOffset)
         }
         tell(actions)
+        // Where the store was away, by what it had before.
+        noteUnassigned()
         return starts
     }
 

@@ -5,7 +5,9 @@ import KafkaClient
 struct PartitionReading {
     /// The measures of each assigned partition's lag.
     var lags: [TopicPartition: PartitionLag] = [:]
-    /// The partitions that the store has read, and that the group did not give to this worker.
+    /// The partitions that the store has read, as it was asked last.
+    private(set) var stored: Set<TopicPartition> = []
+    /// Those of them that the group did not give to this worker.
     var unassigned: Set<TopicPartition> = []
     /// Which of the broker's partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?
@@ -24,10 +26,12 @@ struct PartitionReading {
     }
 
     /// The store's positions by partition.
-    func storedPositions() throws -> [TopicPartition: SourcePosition] {
-        Dictionary(
+    mutating func storedPositions() throws -> [TopicPartition: SourcePosition] {
+        let positions = Dictionary(
             try readPositions().map { (TopicPartition($0.topic, $0.partition), $0) },
             uniquingKeysWith: { first, _ in first })
+        stored = Set(positions.keys)
+        return positions
     }
 
     /// Makes sure that no other worker saves positions of partitions that are read from now on.
