@@ -71,6 +71,23 @@ import Testing
         #expect(worker.partitions.due(.compareLastRecord) == [zero, one])
     }
 
+    /// Another worker reads those that the group gives it, as far as the store was known when it was away.
+    @Test func `partitions that come back while the store is away are nobody else's`() throws {
+        var configuration = WorkerConfiguration()
+        configuration.topics = [TopicConfiguration(name: "t")]
+        let worker = try ConsumerWorker.bare(configuration, sharing: self.worker)
+        try self.worker.pipeline.finish()
+        _ = try worker.rebalance(.assigned([zero]), consumer)
+        #expect(worker.reading.unassigned == [one])
+        worker.reading.readPositions = { throw StoreError(resultCode: 5, action: "read the store") }
+        _ = try worker.rebalance(.revoked([zero]), consumer)
+        _ = try worker.rebalance(.assigned([zero, one]), consumer)
+        #expect(worker.reading.unassigned.isEmpty)
+        _ = try worker.rebalance(.revoked([zero, one]), consumer)
+        _ = try worker.rebalance(.assigned([one]), consumer)
+        #expect(worker.reading.unassigned == [zero])
+    }
+
     @Test func `a further partition is read after the open chunk is saved`() throws {
         let two = TopicPartition("t", 2)
         _ = try worker.rebalance(.assigned([two]), consumer)
