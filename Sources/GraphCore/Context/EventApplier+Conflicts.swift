@@ -7,7 +7,7 @@ extension EventApplier {
         case refused
     }
 
-    /// Returns what the entity's merge policy makes of an operation.
+    /// Lets the entity's merge policy change or refuse an operation whose unique values other objects hold.
     ///
     /// Whether the event's own object is known decides, not whether it is stored: so chunks make no difference.
     ///

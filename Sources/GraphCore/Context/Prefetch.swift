@@ -68,7 +68,7 @@ package struct Prefetch {
                     && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? false
             }
         }
-        let arena = registry.readingArena
+        let arena = registry.nextArena
         try loadNamed(placeholders.map { $0.map { arena.pack($0) } })
         withExtendedLifetime(arena) {}
     }
@@ -86,7 +86,7 @@ package struct Prefetch {
             if registry.storeHasTombstones, !identities.isEmpty { buried.append((entity, identities)) }
         }
         if !buried.isEmpty { plan.append(.tombstones(buried)) }
-        try registry.reader.load(plan, in: registry.readingArena) { _, answer in
+        try registry.reader.load(plan, in: registry.nextArena) { _, answer in
             switch answer {
             case .row(let row): registry.register(row)
             case .tombstone(let root, let identity, let tombstone): registry.note(tombstone, root, identity)

@@ -72,22 +72,14 @@ package final class IdentityTable {
     }
 
     func setObject(_ object: ContextObject, of identity: PackedValue) {
-        // The table may move for the place.
-        let place = place(of: identity)
-        entries[place].object = object
+        setObject(object, at: place(of: identity))
     }
 
     /// The object of an identity, or nil.
     package subscript(identity: Value) -> ContextObject? {
         get { find(identity).map { entries[$0].object } ?? nil }
         set {
-            if newValue != nil {
-                // The table may move for it.
-                let place = place(of: identity)
-                entries[place].object = newValue
-            } else if let known = find(identity) {
-                entries[known].object = nil
-            }
+            if let place = newValue == nil ? find(identity) : place(of: identity) { setObject(newValue, at: place) }
         }
     }
 

@@ -127,7 +127,7 @@ struct LinkQuestions {
         if asked.isEmpty { return }
         var found = [(rows: [PackedRow], links: [(pair: Pair, places: PairPlaces)])](
             repeating: ([], []), count: asked.count)
-        let arena = registry.readingArena
+        let arena = registry.nextArena
         defer { withExtendedLifetime(arena) {} }
         try registry.reader.load(asked.map(\.request), in: arena) { position, answer in
             switch (answer, asked[position].subject) {

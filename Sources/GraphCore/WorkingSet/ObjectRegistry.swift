@@ -99,10 +99,8 @@ package final class ObjectRegistry {
     /// Whether each object has memory of its own: one that is read or changed again and again then frees what it was.
     private let keepsObjectsApart: Bool
 
-    /// The memory of one object.
-    private var objectArena: ValueArena { keepsObjectsApart ? ValueArena() : arena }
-    /// The memory of what is read at once.
-    var readingArena: ValueArena { keepsObjectsApart ? ValueArena() : arena }
+    /// The memory of one object, or of what is read at once.
+    var nextArena: ValueArena { keepsObjectsApart ? ValueArena() : arena }
 
     /// The greatest number of destinations that a list replaces, or that are counted one by one.
     package var maximumListedDestinations = 10_000
@@ -173,7 +171,7 @@ package final class ObjectRegistry {
     /// Returns the object of a primary key that the context holds, or nil.
     package func known(_ entity: Int, pk: Int64) -> ContextObject? { byKey[roots[entity]][pk] }
 
-    /// Notes an object of a row whose values stand in the reading arena.
+    /// Notes an object of a row whose values stand in the arena.
     @discardableResult
     package func register(_ row: PackedRow) -> ContextObject {
         if let known = byKey[row.entity.rootIndex][row.pk] { return known }
@@ -199,7 +197,7 @@ package final class ObjectRegistry {
 
     /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
     package func makeObject(entity: Entity, identity: Value) -> ContextObject {
-        let arena = objectArena
+        let arena = nextArena
         let object = makeObject(entity: entity, identity: arena.pack(identity), in: arena)
         byIdentity[entity.rootIndex].setObject(object, of: object.packedIdentity)
         return object
@@ -207,7 +205,7 @@ package final class ObjectRegistry {
 
     /// - Parameter place: the place of the identity.
     func makeObject(entity: Entity, identity: PackedValue, at place: Int) -> ContextObject {
-        let arena = objectArena
+        let arena = nextArena
         let object = makeObject(entity: entity, identity: arena.copy(identity), in: arena)
         byIdentity[entity.rootIndex].setObject(object, at: place)
         return object
@@ -250,7 +248,7 @@ package final class ObjectRegistry {
         let root = roots[entity]
         let missing = primaryKeys.filter { byKey[root][$0] == nil }
         if missing.isEmpty { return }
-        try reader.load([.rows(entity: root, .primaryKeys(missing))], in: readingArena) { _, answer in
+        try reader.load([.rows(entity: root, .primaryKeys(missing))], in: nextArena) { _, answer in
             if case .row(let row) = answer { register(row) }
         }
     }
@@ -265,7 +263,7 @@ package final class ObjectRegistry {
                 unknown[root].append(identity)
             }
         }
-        let arena = readingArena
+        let arena = nextArena
         let wanted = unknown.indices.filter { !unknown[$0].isEmpty }.map { root in
             (root: root, identities: unknown[root].map { arena.pack($0) })
         }
@@ -278,29 +276,6 @@ package final class ObjectRegistry {
     /// Notes the tombstone that the store has of an identity.
     func note(_ tombstone: Tombstone, _ root: Int, _ identity: Value) {
         byIdentity[root].setTombstone(TombstoneEntry(stored: tombstone, current: tombstone), of: identity)
-    }
-
-    /// Returns a value as people know it: of a to-one relationship the destination's identity.
-    package func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws(StoreError) -> Value {
-        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
-        return try object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
-    }
-
-    /// Tells whether a slot holds nothing: a reference without inverse is cleared when its destination goes.
-    package func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
-        let value = object.state.values.packed(slot)
-        return readsNull(value.integer, slot, object.entity) ?? value.isNull
-    }
-
-    func readsNull(_ value: Value, _ slot: Int, _ entity: Entity) -> Bool {
-        readsNull(value.integer, slot, entity) ?? value.isNull
-    }
-
-    private func readsNull(_ key: Int64?, _ slot: Int, _ entity: Entity) -> Bool? {
-        guard let pk = key else { return nil }
-        guard let relationship = entity.clearedRelationship(slot: slot) else { return false }
-        // A destination that the chunk deletes is known to the registry.
-        return known(relationship.destinationIndex, pk: pk)?.isAlive == false
     }
 
     // MARK: Reading again

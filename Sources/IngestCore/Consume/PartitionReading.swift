@@ -7,7 +7,7 @@ struct PartitionReading {
     var lags: [TopicPartition: PartitionLag] = [:]
     /// The partitions that the store has read, as it was asked last.
     private(set) var stored: Set<TopicPartition> = []
-    /// Those of them that the group did not give to this worker.
+    /// The stored partitions that the group did not give to this worker.
     var unassigned: Set<TopicPartition> = []
     /// Which of the broker's partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?

@@ -75,10 +75,7 @@ public struct SourceRecord {
 
     /// Makes a whole record: its full size is the size of `value`, and it has no fault or headers.
     public init(place: RecordPlace, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
-        self.place = place
-        self.key = key
-        self.value = value
-        totalBytes = value?.count ?? 0
+        self.init(place: place, key: key, value: value, totalBytes: value?.count ?? 0, fault: nil)
     }
 
     package init(

@@ -116,17 +116,17 @@ import Testing
     @Test func `a chunk's memory serves the next one`() throws {
         let graph = try Graph(configuredModel("chat"))
         let registry = graph.writer.registry
-        let before = registry.readingArena
+        let before = registry.nextArena
         for number in 0..<3 {
             try graph.apply((0..<30).map { graph.upsert("Chat", .text("chat \(number) \($0)"), time: 1) })
         }
         // This test holds the arena, so the registry has taken another one, and kept that.
-        let after = registry.readingArena
+        let after = registry.nextArena
         #expect(after !== before)
         let identity = ObjectIdentifier(after)
         _ = consume after
         try graph.apply((0..<30).map { graph.upsert("Chat", .text("another \($0)"), time: 1) })
-        #expect(ObjectIdentifier(registry.readingArena) == identity)
+        #expect(ObjectIdentifier(registry.nextArena) == identity)
     }
 
     @Test func `states of an editing context's object are freed with what holds them`() throws {
