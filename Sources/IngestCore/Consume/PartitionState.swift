@@ -194,6 +194,8 @@ struct PartitionState: Sendable {
             // The client reads from the store's last record. A log that ends before the position has lost it.
             let isAtPosition = comparison != .now && pauses.isDisjoint(with: .dropping)
             if isAtPosition, offset < progress.next ?? 0 { return change(.offsetOutOfRange) }
+            // Where no record stands before the end, none comes to be compared.
+            if comparison == .atNextRecord, missing == nil { comparison = .now }
         case .connectionLost: doubtLog()
         case .offsetOutOfRange: isOutOfRange = isOutOfRange || !isHalted
         case .otherRecordFound(let reason):

@@ -215,6 +215,15 @@ import Testing
         #expect(state.receive(9, payload: 9) == .dropped && state.receive(10) == .applied)
     }
 
+    @Test func `after a lost connection an end without a record is saved once the last record was read again`() {
+        var state = reading()
+        _ = state.handle(.connectionLost)
+        #expect(state.handle(.endReached(12)) == [] && state.due == [.compareLastRecord] && state.endToSave == nil)
+        #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
+        #expect(state.handle(.seekDone) == [] && state.receive(9, payload: 9) == .dropped)
+        #expect(state.handle(.endReached(12)) == [] && state.endToSave == 12 && state.isExhausted)
+    }
+
     @Test func `a refused seek is repeated, and a hopeless one waits for the next record`() {
         var state = reading()
         _ = state.handle(.seekRefused(isRetriable: true))
