@@ -146,11 +146,14 @@ import Testing
         #expect(checked.status == 78)
     }
 
-    @Test func `a path with partitions needs them`() throws {
+    @Test func `where each partition has a store, a command is for the one that it names`() throws {
         let config = try workspace.write("store:\n  path: a/{partition}.sqlite\n", to: "worker.yaml")
-        let refused = try Program.run(["run", "--config", config])
+        let refused = try Program.run(["verify", "--config", config])
         #expect(refused.status == 78)
-        #expect(refused.errors.contains("\(config):2:9:"), "\(refused.errors)")
-        #expect(refused.errors.contains("Set kafka.partitions"))
+        #expect(refused.errors.contains("--store 0"), "\(refused.errors)")
+        let missing = try Program.run(["verify", "--config", config, "--store", "3"])
+        #expect(missing.errors.contains("a/3.sqlite"), "\(missing.errors)")
+        let plain = try Program.run(["verify", "--store", "3"])
+        #expect(plain.status == 64 && plain.errors.contains("{partition}"), "\(plain.errors)")
     }
 }

@@ -5,7 +5,7 @@ import Yams
 /// Is a configuration together with where each value came from.
 public struct LoadedConfiguration: Sendable {
     /// The effective configuration.
-    public let configuration: WorkerConfiguration
+    public package(set) var configuration: WorkerConfiguration
     /// The file that was read, or nil when there was none.
     public let file: String?
     /// Every setting with its value and origin; secrets are redacted.
@@ -132,6 +132,7 @@ struct ConfigurationLoader {
         checkHTTP()
         checkSchemaRegistry()
         placeStore()
+        placePartitions()
         guard problems.list.isEmpty else { throw ConfigurationError(problems: problems.list) }
         let entries = ConfigurationKey.known.map { key in
             ConfigurationEntry(
@@ -163,22 +164,55 @@ struct ConfigurationLoader {
                 "store.writers is many, and a store in a file has one writer",
                 remedy: "Set store.url, or give each worker a store of its own.")
         }
+        checkBraces()
+    }
+
+    /// Puts the partitions into the store's place where the configuration names some. Without them the mark stays: each
+    /// partition has a store of its own.
+    private mutating func placePartitions() {
         let mark = StoreConfiguration.partitionMark
-        if configuration.store.path.replacing(mark, with: "").contains(where: { $0 == "{" || $0 == "}" }) {
-            problems.add(
-                .invalidValue, at: origins["store.path"] ?? .byDefault,
-                "store.path is \"\(configuration.store.path)\", in which braces stand for nothing that is known",
-                remedy: "Write \(mark) for the partitions, or a name without braces.")
-        }
-        guard configuration.store.path.contains(mark) else { return }
         if let partitions = configuration.kafka.partitions {
             configuration.store.path = configuration.store.path.replacing(mark, with: partitions.fileName)
-        } else {
-            problems.add(
-                .conflict, at: origins["store.path"] ?? .byDefault,
-                "store.path is \"\(configuration.store.path)\", and there is no kafka.partitions to stand for \(mark)",
-                remedy: "Set kafka.partitions, as in --set kafka.partitions=1/4, or name a path without \(mark).")
+            configuration.store.url = configuration.store.url?.replacing(mark, with: partitions.fileName)
         }
+        if configuration.kafka.partitions == nil, !configuration.hasStoreForEachPartition {
+            for topic in configuration.topics where topic.broadcast {
+                problems.add(
+                    .conflict, at: topic.place.origin,
+                    "the topic \(topic.name) has broadcast, and one store reads all topics",
+                    remedy: "Remove broadcast, or give each partition a store: \(mark) in store.path or store.url.")
+            }
+            return
+        }
+        if configuration.hasStoreForEachPartition { checkStorePerPartition() }
+    }
+
+    /// Refuses settings that make no sense where each partition has a store.
+    private mutating func checkStorePerPartition() {
+        let place = origins[configuration.isStoreInFile ? "store.path" : "store.url"] ?? .byDefault
+        if configuration.store.writers == .many {
+            problems.add(
+                .conflict, at: origins["store.writers"] ?? place,
+                "store.writers is many, and each partition has a store of its own, which one worker writes",
+                remedy: "Remove store.writers.")
+        }
+        if !configuration.topics.isEmpty, configuration.topics.allSatisfy(\.broadcast) {
+            problems.add(
+                .conflict, at: origins["topics"] ?? place,
+                "all topics have broadcast, so that no partition says which stores there are",
+                remedy: "Remove broadcast from one of them, or name one store.")
+        }
+    }
+
+    private mutating func checkBraces() {
+        let mark = StoreConfiguration.partitionMark
+        guard configuration.store.path.replacing(mark, with: "").contains(where: { $0 == "{" || $0 == "}" }) else {
+            return
+        }
+        problems.add(
+            .invalidValue, at: origins["store.path"] ?? .byDefault,
+            "store.path is \"\(configuration.store.path)\", in which braces stand for nothing that is known",
+            remedy: "Write \(mark) for the partitions, or a name without braces.")
     }
 
     /// Refuses an address that others reach without a token, unless somebody wants it so; and bounds that exclude probes.

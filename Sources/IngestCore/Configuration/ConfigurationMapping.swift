@@ -63,7 +63,7 @@ extension ConfigurationNode {
         }
     }
 
-    static let topicKeys = ["name", "format", "routes", "nullValues"]
+    static let topicKeys = ["name", "format", "routes", "nullValues", "broadcast"]
     static let fileKeys = ["match", "format", "routes", "nullValues", "delimiter", "quote"]
 
     private func topic(problems: inout ConfigurationProblems) -> TopicConfiguration? {
@@ -77,10 +77,11 @@ extension ConfigurationNode {
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
         let nulls = mapping["nullValues"]?.nullValues(problems: &problems) ?? []
+        let broadcast = mapping["broadcast"]?.boolean(name: "broadcast", problems: &problems)
         return name.map {
             var topic = TopicConfiguration(name: $0, format: format ?? .byDefault, routes: routes ?? [])
             topic.place = ConfigurationPlace(origin)
-            topic.nullValues = nulls
+            (topic.nullValues, topic.broadcast) = (nulls, broadcast ?? false)
             return topic
         }
     }

@@ -11,6 +11,9 @@ public struct TopicConfiguration: Sendable, Equatable {
     public var routes: [RouteConfiguration]
     /// The texts that stand for null.
     public var nullValues: [String] = []
+    /// Whether every store reads all of its partitions, where each partition of the other topics has a store of its
+    /// own.
+    public var broadcast = false
     /// Where it is written.
     public var place = ConfigurationPlace()
 
@@ -113,6 +116,7 @@ extension ConfigurationKey {
                                                   # nanoseconds or "dd.MM.yyyy HH:mm"
                      zone: Europe/Berlin          # the zone of such dates; UTC when left out
                  nullValues: ["NA", ""]           # texts that stand for null
+                 # broadcast: true                # with a store for each partition: every store reads all of it
         """#)
 
     private static let exampleOfRoutes = lines(

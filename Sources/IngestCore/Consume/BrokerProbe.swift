@@ -68,7 +68,7 @@ package final class BrokerProbe: Sendable {
         let start = outages.time
         do {
             let metadata = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
-            directory?.note(metadata.topics.mapValues { Set($0.map(\.number)) })
+            directory?.note(metadata.partitionNumbers)
             health.report(.brokerReachable)
             // librdkafka logs each failed connection, but no end of an outage.
             outages.brokerAnswered(askedAt: start)

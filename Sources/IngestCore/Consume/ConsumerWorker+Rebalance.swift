@@ -4,7 +4,7 @@ import KafkaClient
 /// How the worker takes partitions and gives them up. A rebalance runs inside the poll, on the worker's thread.
 extension ConsumerWorker {
     func rebalance(_ event: RebalanceEvent, _ source: any RecordSource) throws -> [TopicPartition: Int64] {
-        logger.info("partitions", metadata: ["event": "\(Self.name(of: event))", "partitions": "\(event.partitions)"])
+        logger.info("partitions", metadata: ["event": "\(event.name)", "partitions": "\(event.partitions)"])
         switch event {
         case .assigned(let assigned):
             // The open chunk belongs to partitions that stay. The worker saves it first, so that the store's positions
@@ -40,14 +40,6 @@ extension ConsumerWorker {
         if configuration.store.writers == .many || takeover != nil { return }
         let names = Set(configuration.topics.map(\.name))
         reading.unassigned = reading.stored.filter { names.contains($0.topic) }.subtracting(partitions.states.keys)
-    }
-
-    private static func name(of event: RebalanceEvent) -> String {
-        switch event {
-        case .assigned: "assigned"
-        case .revoked: "revoked"
-        case .lost: "lost"
-        }
     }
 
     private func release(_ released: [TopicPartition]) {

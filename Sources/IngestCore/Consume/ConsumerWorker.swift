@@ -63,7 +63,10 @@ package final class ConsumerWorker: @unchecked Sendable {
         partitions = AssignedPartitions(
             topics: topics, policy: configuration.kafka.onPositionLost, brokerWaitSeconds: sources.fetchWaitSeconds)
         reading = PartitionReading(
-            writer, plan: configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) },
+            writer,
+            plan: configuration.kafka.partitions.map {
+                PartitionPlan(selection: $0, topics: topics, broadcast: configuration.broadcastTopics)
+            },
             directory: directory)
         purging = RecurringPurge(everyMinutes: configuration.history.purgeEveryMinutes)
         failures = WorkerFailures(retryBudget: RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds))

@@ -17,11 +17,14 @@ struct PartitionPlan: Sendable {
     var generation = 0
     private let selection: PartitionSelection
     private let topics: [String]
+    /// The topics whose partitions all are read, whatever the selection says.
+    private let broadcast: Set<String>
     private var assigned: Set<TopicPartition> = []
 
-    init(selection: PartitionSelection, topics: [String]) {
+    init(selection: PartitionSelection, topics: [String], broadcast: Set<String> = []) {
         self.selection = selection
         self.topics = topics
+        self.broadcast = broadcast
     }
 
     /// Notes the partitions of every topic that the broker has.
@@ -34,6 +37,7 @@ struct PartitionPlan: Sendable {
                 changes.missing[TopicPartition(topic, -1)] = "the broker does not know the topic"
                 continue
             }
+            let selection = broadcast.contains(topic) ? .all : selection
             let wanted = partitions.filter { selection.contains($0) }.map { TopicPartition(topic, $0) }
             changes.new += wanted.filter { assigned.insert($0).inserted }
             for number in selection.named ?? [] where !partitions.contains(number) {
@@ -47,11 +51,20 @@ struct PartitionPlan: Sendable {
     }
 }
 
-/// A store that holds records of partitions which the worker is not to read.
+/// Partitions that do not fit their stores.
 package struct PartitionError: CodedError {
-    /// A stable code for scripts and logs.
-    package var code: String { "partitions.foreign" }
-    /// The partitions.
+    /// The kinds of error; the raw values are stable.
+    package enum Code: String, Sendable {
+        /// A store holds records of partitions which the worker is not to read.
+        case foreign = "partitions.foreign"
+        /// Topics have different numbers of partitions, and each partition has a store of its own.
+        case counts = "partitions.counts"
+        /// The group has read a partition whose own store is not there.
+        case storeMissing = "partitions.store_missing"
+    }
+
+    package let code: Code
+    /// The partitions, and what is wrong with them.
     package let message: String
     package let remedy: String
 }
@@ -63,7 +76,7 @@ extension WorkerConfiguration {
     /// - Throws: ``PartitionError``, `StoreError`.
     package func checkPartitions(of store: Store) throws {
         guard let partitions = kafka.partitions, self.store.writers == .one else { return }
-        let names = Set(topics.map(\.name))
+        let names = Set(topics.filter { !$0.broadcast }.map(\.name))
         let foreign = try store.read { try $0.positions() }
             .filter { names.contains($0.topic) && !partitions.contains($0.partition) }
             .map { TopicPartition($0.topic, $0.partition) }.sorted()
@@ -71,6 +84,7 @@ extension WorkerConfiguration {
         let shown = foreign.prefix(5).map(\.description).joined(separator: ", ")
         let more = foreign.count > 5 ? " and \(foreign.count - 5) more" : ""
         throw PartitionError(
+            code: .foreign,
             message: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
                 + "(\(partitions)) leaves out",
             remedy: "Name those too, or give these partitions a store of their own, as with "

@@ -25,7 +25,7 @@ package final class TopicDirectory: Sendable {
     }
 
     /// Returns the topics where they are others than at that generation, and the generation that they are of.
-    func news(after generation: Int) -> (topics: [String: Set<Int32>], generation: Int)? {
+    package func news(after generation: Int) -> (topics: [String: Set<Int32>], generation: Int)? {
         state.withLock { $0.generation > generation ? ($0.topics, $0.generation) : nil }
     }
 

@@ -35,7 +35,7 @@ extension WorkerConfiguration {
     /// Makes the decoders of all topics.
     ///
     /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
-    func decoders(model: ObjectModel) throws -> [String: EventDecoder] {
+    package func decoders(model: ObjectModel) throws -> [String: EventDecoder] {
         let registry = makeSchemaRegistry()
         return try Dictionary(
             topics.map { ($0.name, try decoder(of: $0, model: model, registry: registry)) },

@@ -40,11 +40,23 @@ package final class MetricsRegistry: Sendable {
     }
 
     /// Writes every metric, sorted by name and labels.
-    package func render() -> String {
+    package func render() -> String { Self.render([(nil, self)]) }
+
+    /// Writes the metrics of several registries, sorted by name. A registry's store is a label of all its metrics.
+    package static func render(_ registries: [(store: String?, registry: MetricsRegistry)]) -> String {
+        let metrics = registries.flatMap { store, registry in
+            registry.metrics.withLock { $0 }.map { (store: store, metric: $0) }
+        }
         var text = PrometheusText()
-        for metric in metrics.withLock({ $0 }) {
-            text.header(metric.declaration)
-            metric.write(to: &text)
+        for (name, owned) in Dictionary(grouping: metrics, by: { $0.metric.declaration.name }).sorted(by: {
+            $0.key < $1.key
+        }) {
+            guard let first = owned.first, !name.isEmpty else { continue }
+            text.header(first.metric.declaration)
+            for (store, metric) in owned {
+                text.store = store
+                metric.write(to: &text)
+            }
         }
         return text.text
     }
@@ -53,6 +65,8 @@ package final class MetricsRegistry: Sendable {
 /// Writes Prometheus text.
 package struct PrometheusText {
     private(set) var text = ""
+    /// The label `store` of the samples that follow, where they are of one store of several.
+    var store: String?
 
     mutating func header(_ metric: MetricDeclaration) {
         let help = Self.escaped(metric.text, quotes: false)
@@ -61,8 +75,9 @@ package struct PrometheusText {
 
     mutating func sample(_ name: String, _ labels: [String], _ values: [String], _ value: String) {
         text += name
-        if !labels.isEmpty {
-            let pairs = zip(labels, values).map { "\($0)=\"\(Self.escaped($1, quotes: true))\"" }
+        if !labels.isEmpty || store != nil {
+            let own = store.map { [("store", $0)] } ?? []
+            let pairs = (own + zip(labels, values)).map { "\($0)=\"\(Self.escaped($1, quotes: true))\"" }
             text += "{\(pairs.joined(separator: ","))}"
         }
         text += " \(value)\n"

@@ -120,18 +120,24 @@ package final class WorkerMetrics: Sendable {
     ///   - version: The worker's version.
     ///   - librdkafka: The version of librdkafka.
     ///   - sqlite: The version of SQLite.
-    package init(version: String, librdkafka: String, sqlite: String) {
+    ///   - hasProcess: Whether the process's own metrics are among them.
+    package init(version: String, librdkafka: String, sqlite: String, hasProcess: Bool = true) {
         for stage in ["decode", "apply"] { _ = deadLetters.with(stage) }
         for part in AgedPart.allCases { _ = purged.with(part.rawValue) }
         build.with(version, librdkafka, sqlite).set(1)
         registry.addProperties(of: self)
         latency.register(in: registry)
-        ProcessMetrics.register(in: registry)
+        if hasProcess { ProcessMetrics.register(in: registry) }
     }
 
     /// Registers the metrics of this program.
-    package convenience init() {
-        self.init(version: ProgramVersion.text, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+    ///
+    /// - Parameter hasProcess: Whether the process's own metrics are among them, as those of one worker of several are
+    ///   not.
+    package convenience init(hasProcess: Bool = true) {
+        self.init(
+            version: ProgramVersion.text, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion,
+            hasProcess: hasProcess)
     }
 
     /// Sets the size of the store, where it is known.

@@ -35,6 +35,8 @@ public struct ClusterMetadata: Hashable, Sendable {
     public let topics: [String: [Partition]]
     /// The cluster's identity; nil where the broker tells none.
     public let clusterID: String?
+    /// The numbers of each topic's partitions.
+    package var partitionNumbers: [String: Set<Int32>] { topics.mapValues { Set($0.map(\.number)) } }
 
     package init(brokers: [Broker], topics: [String: [Partition]], clusterID: String?) {
         self.brokers = brokers

@@ -15,4 +15,12 @@ public enum RebalanceEvent: Hashable, Sendable {
         case .assigned(let partitions), .revoked(let partitions), .lost(let partitions): partitions
         }
     }
+    /// The event in one word, for logs.
+    package var name: String {
+        switch self {
+        case .assigned: "assigned"
+        case .revoked: "revoked"
+        case .lost: "lost"
+        }
+    }
 }

@@ -80,6 +80,9 @@ package final class Examiner {
 
     private func examineStore() throws -> Examination.Outcome {
         let path = configuration.storePlace
+        if configuration.hasStoreForEachPartition {
+            return .ok("a store for each partition at \(path); --store examines one")
+        }
         let model = try model()
         isStoreFaulty = true
         guard try configuration.hasStore(model: model) else {
@@ -111,6 +114,10 @@ package final class Examiner {
             throw ExaminationError(
                 code: .topic, message: "The broker has no topic \(missing.joined(separator: ", "))",
                 remedy: "Create it, or correct 'topics'")
+        }
+        if configuration.hasStoreForEachPartition {
+            let counts = PartitionCounts(of: configuration.partitionedTopics)
+            if let fault = counts.fault(metadata.partitionNumbers) { throw fault }
         }
         let count = metadata.brokers.count
         return .ok("\(counted(count, "broker")), librdkafka \(KafkaLibrary.versionString)")

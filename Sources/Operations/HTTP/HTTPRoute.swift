@@ -73,6 +73,16 @@ extension HTTPRoute {
     package static func health(
         _ monitor: HealthMonitor, bearerToken: String? = nil, operatorToken: String? = nil
     ) -> [HTTPRoute] {
+        health(
+            liveness: monitor.liveness, readiness: monitor.readiness, bearerToken: bearerToken,
+            operatorToken: operatorToken)
+    }
+
+    /// Answers the same paths with the checks that closures give.
+    static func health(
+        liveness: @escaping @Sendable () -> [HealthCheck], readiness: @escaping @Sendable () -> [HealthCheck],
+        bearerToken: String?, operatorToken: String?
+    ) -> [HTTPRoute] {
         let tokens = [bearerToken, operatorToken].compactMap { $0.map { BearerToken($0) } }
         func report(_ name: String, _ checks: @escaping @Sendable () -> [HealthCheck]) -> Handler {
             { request in
@@ -81,8 +91,8 @@ extension HTTPRoute {
                     .response(to: request)
             }
         }
-        let live = report("livez", monitor.liveness)
-        let ready = report("readyz", monitor.readiness)
+        let live = report("livez", liveness)
+        let ready = report("readyz", readiness)
         func probe(_ path: String, _ handler: @escaping Handler) -> HTTPRoute {
             var route = HTTPRoute(path, access: .everybody, handler: handler)
             route.isProbe = true

@@ -34,7 +34,11 @@ final class AnsweredClient: Sendable {
 
 /// Finds the route of a request, and answers for paths and methods that have none.
 struct HTTPRouting: HTTPResponder {
+    /// Finds the routes of a path that come and go, or returns nil.
+    typealias FurtherRoutes = @Sendable (_ path: String) -> [HTTPRoute]?
+
     private let routes: [String: [HTTPRoute]]
+    private let further: FurtherRoutes
     private let token: BearerToken?
     private let operatorToken: BearerToken?
     private let hosts: HTTPHosts?
@@ -46,9 +50,11 @@ struct HTTPRouting: HTTPResponder {
     @TaskLocal static var client: AnsweredClient?
 
     init(
-        routes: [HTTPRoute], configuration: HTTPServerConfiguration, connections: HTTPConnections, logger: Logger
+        routes: [HTTPRoute], further: @escaping FurtherRoutes = { _ in nil }, configuration: HTTPServerConfiguration,
+        connections: HTTPConnections, logger: Logger
     ) {
-        self.routes = Dictionary(grouping: routes) { Self.normalized($0.path) }
+        self.routes = Self.byPath(routes)
+        self.further = further
         token = configuration.bearerToken.map { BearerToken($0) }
         operatorToken = configuration.operatorToken.map { BearerToken($0) }
         hosts = configuration.hosts
@@ -63,7 +69,8 @@ struct HTTPRouting: HTTPResponder {
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
         let client = AnsweredClient(connections, channel)
-        let candidates = routes[Self.normalized(request.uri.path)]
+        let path = Self.normalized(request.uri.path)
+        let candidates = routes[path] ?? further(path)
         if let refusal = refusal(request, candidates, client, channel) { return refusal.response }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
@@ -131,6 +138,11 @@ struct HTTPRouting: HTTPResponder {
 
     private static func allowed(_ routes: [HTTPRoute]) -> [String] {
         routes.flatMap { $0.method == .get ? ["GET", "HEAD"] : [$0.method.rawValue] }
+    }
+
+    /// The routes by their paths, as `FurtherRoutes` is asked for them.
+    static func byPath(_ routes: [HTTPRoute]) -> [String: [HTTPRoute]] {
+        Dictionary(grouping: routes) { normalized($0.path) }
     }
 
     private static func normalized(_ path: String) -> String {

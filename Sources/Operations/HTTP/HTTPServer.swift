@@ -69,6 +69,7 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
 package struct HTTPServer: Service {
     private let configuration: HTTPServerConfiguration
     private let routes: [HTTPRoute]
+    private let further: HTTPRouting.FurtherRoutes
     private let logger: Logger
     private let onBound: @Sendable (Int) async -> Void
 
@@ -77,14 +78,17 @@ package struct HTTPServer: Service {
     /// - Parameters:
     ///   - configuration: Where it listens, and its bounds.
     ///   - routes: What it answers, such as ``HTTPRoute/health(_:bearerToken:operatorToken:)`` and ``HTTPRoute/metrics(_:)``.
+    ///   - further: Finds the routes of a path that no other has, where some come and go.
     ///   - logger: Gets failed requests.
     ///   - onBound: Takes the port once the server listens.
     package init(
-        configuration: HTTPServerConfiguration, routes: [HTTPRoute], logger: Logger,
+        configuration: HTTPServerConfiguration, routes: [HTTPRoute],
+        further: @escaping @Sendable (String) -> [HTTPRoute]? = { _ in nil }, logger: Logger,
         onBound: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.routes = routes
+        self.further = further
         self.logger = logger
         self.onBound = onBound
     }
@@ -117,7 +121,8 @@ package struct HTTPServer: Service {
         quiet.logLevel = .critical
         return GracefulServer(
             responder: HTTPRouting(
-                routes: routes, configuration: configuration, connections: connections, logger: logger),
+                routes: routes, further: further, configuration: configuration, connections: connections, logger: logger
+            ),
             server: .http1(configuration: channelConfiguration(connections)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: Self.backlog),

@@ -55,6 +55,8 @@ package final class WorkerRuntime: Sendable {
     /// A report reads the store, and waits for one of its connections where others read: one does at a time.
     private let statusQueue = DispatchQueue(label: "status")
     private let hooks: Hooks
+    /// Whether the worker is one of several in the process, which share an HTTP server.
+    private let isPart: Bool
     private let group = Mutex<ServiceGroup?>(nil)
     private let stopping = Atomic<Bool>(false)
     private let startedAt = WriterContext.systemTime()
@@ -72,9 +74,11 @@ package final class WorkerRuntime: Sendable {
     }
 
     /// Makes a worker that builds a store to replace another where there is a takeover.
+    ///
+    /// - Parameter sources: where the records come from, for one worker of several in the process; nil asks Kafka.
     static func open(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks,
-        takeover: RebuildTakeover?
+        takeover: RebuildTakeover?, sources: (any RecordSources)? = nil
     ) async throws -> WorkerRuntime {
         // The parts of the worker look for the tracer and the metrics of this task.
         let (tracer, factory) = (InstrumentationSystem.tracer, MetricsSystem.factory)
@@ -83,7 +87,8 @@ package final class WorkerRuntime: Sendable {
             try withMetricsFactory(factory) {
                 try withTracer(tracer) {
                     try WorkerRuntime(
-                        configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: takeover)
+                        configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: takeover,
+                        sources: sources)
                 }
             }
         }
@@ -92,13 +97,14 @@ package final class WorkerRuntime: Sendable {
     /// Blocks its thread. A program calls `open`.
     init(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks(),
-        takeover: RebuildTakeover? = nil
+        takeover: RebuildTakeover? = nil, sources: (any RecordSources)? = nil
     ) throws {
         (self.takeover, self.configuration, self.logger, self.hooks) = (takeover, configuration, logger, hooks)
+        isPart = sources != nil
         let rules = HealthRules(configuration, work: takeover == nil ? nil : .rebuild)
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
-        metrics = WorkerMetrics()
+        metrics = WorkerMetrics(hasProcess: sources == nil)
         health.register(in: metrics.registry)
         health.report(.starting(step: "opening the store"))
         try configuration.checkTopics()
@@ -124,7 +130,8 @@ package final class WorkerRuntime: Sendable {
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger,
             outages: outages)
         worker = try ConsumerWorker(
-            configuration: configuration, writer: writer, sources: consumer, metrics: metrics, health: health,
+            configuration: configuration, writer: writer, sources: sources ?? consumer, metrics: metrics,
+            health: health,
             logger: logger, outages: outages, notifications: outputs.notifications, deadLetters: outputs.deadLetters,
             directory: directory, takeover: takeover)
         desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
@@ -179,7 +186,7 @@ package final class WorkerRuntime: Sendable {
         var services: [any Service] = []
         if let notifier = hooks.notifier { services.append(ServiceAnnouncement(notifier: notifier, subject: subject)) }
         if configuration.http.enabled { services.append(httpServer()) }
-        if configuration.http.enabled || metrics.registry.isPublished { services.append(sampler) }
+        if configuration.http.enabled || isPart || metrics.registry.isPublished { services.append(sampler) }
         if let summaries = SummaryService(configuration.log, metrics, health, logger) { services.append(summaries) }
         if let reloader { services.append(reloader) }
         if let control {
@@ -202,12 +209,15 @@ package final class WorkerRuntime: Sendable {
         return ServiceGroup(configuration: group)
     }
 
+    /// Lets the worker take another configuration before its next poll.
+    func take(_ configuration: WorkerConfiguration) { worker.take(configuration) }
+
     /// Reads the configuration again at SIGHUP, where the program can.
     private var reloader: ConfigurationReloader? {
         hooks.readConfiguration.map { read in
             ConfigurationReloader(
                 running: configuration, model: store.model, logger: logger, isRebuilding: takeover != nil, read: read,
-                take: { [worker] in worker.take($0) })
+                take: { [weak self] in self?.take($0) })
         }
     }
 
@@ -255,15 +265,18 @@ package final class WorkerRuntime: Sendable {
         return AdministrationAPI(desk: desk, hosts: HTTPHosts(configuration.http)).routes
     }
 
-    private func httpServer() -> HTTPServer {
-        let routes =
-            HTTPRoute.health(
-                health, bearerToken: configuration.http.bearerToken, operatorToken: configuration.http.operatorToken)
-            + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { self.statusReport() } }]
+    /// Answers everything about this worker and its store.
+    var routes: [HTTPRoute] {
+        HTTPRoute.health(
+            health, bearerToken: configuration.http.bearerToken, operatorToken: configuration.http.operatorToken)
+            + [.metrics(metrics.registry), .status { [self] in try await status() }]
             + (configuration.http.console ? ConsolePage.routes + consoleAPI.routes : [])
             + administration
             // A store that is not in its place has no feed.
             + (takeover == nil ? [feed.route] : [])
+    }
+
+    private func httpServer() -> HTTPServer {
         let host = configuration.http.host
         return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
             [logger, hooks] port in
@@ -303,6 +316,9 @@ package final class WorkerRuntime: Sendable {
     package var deliveredToken: Int64? { outputs.notifications?.cursor }
 
     // MARK: Status
+
+    /// Returns the JSON object that `/status` shows, when no other report is being made.
+    func status() async throws -> [UInt8] { try await statusQueue.run { self.statusReport() } }
 
     /// Returns the JSON object that `/status` shows.
     func statusReport() -> [UInt8] {

@@ -14,27 +14,47 @@ struct SharedOptions: ParsableArguments {
     @Option(name: .long, help: "Sets a configuration key, as in --set store.path=data/store.sqlite. May be repeated.")
     var set: [String] = []
 
+    @Option(name: .long, help: "Where each partition has a store: the partition whose store is meant.")
+    var store: Int32?
+
     @Option(name: .long, help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String?
 
     /// Reads the configuration: flags go before the environment, that before the file.
     ///
-    /// - Parameter fixed: the settings that the command does not leave to the user, as in `--set`.
-    func load(fixed: [String] = []) throws -> LoadedConfiguration {
+    /// - Parameters:
+    ///   - fixed: the settings that the command does not leave to the user, as in `--set`.
+    ///   - takesAllStores: whether the command is for all stores, where each partition has one.
+    func load(fixed: [String] = [], takesAllStores: Bool = false) throws -> LoadedConfiguration {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
-        let loaded = try WorkerConfiguration.load(
+        var loaded = try WorkerConfiguration.load(
             file: config, settings: set + level + fixed, environment: ProcessInfo.processInfo.environment)
+        loaded.configuration = try chosen(loaded.configuration, takesAllStores: takesAllStores)
         Console.begin(loaded.configuration)
         return loaded
+    }
+
+    /// Returns the configuration of the store that `--store` chooses.
+    private func chosen(_ configuration: WorkerConfiguration, takesAllStores: Bool) throws -> WorkerConfiguration {
+        guard configuration.hasStoreForEachPartition else {
+            if store == nil { return configuration }
+            throw ValidationError("--store is for a configuration with {partition} in store.path or store.url")
+        }
+        if let store { return configuration.ofPartition(store) }
+        if takesAllStores { return configuration }
+        throw CommandError(
+            code: ExitStatus.configuration,
+            description: "Each partition has a store of its own. Choose one, as in --store 0")
     }
 
     /// Reads the configuration again, from the same sources.
     var reading: @Sendable () throws -> WorkerConfiguration {
         let (file, settings) = (config, set + (logLevel.map { ["log.level=\($0)"] } ?? []))
-        return {
-            try WorkerConfiguration.load(
+        return { [store] in
+            let configuration = try WorkerConfiguration.load(
                 file: file, settings: settings, environment: ProcessInfo.processInfo.environment
             ).configuration
+            return store.map { configuration.ofPartition($0) } ?? configuration
         }
     }
 

@@ -54,7 +54,7 @@ struct CheckCommand: ReadingCommand {
         if topic != nil || expect != nil || record != nil {
             throw ValidationError("--topic, --expect and --record are for --sample FILE")
         }
-        let loaded = try options.load()
+        let loaded = try options.load(takesAllStores: true)
         let configuration = loaded.configuration
         let logger = options.logger(configuration)
         let examiner = Examiner(configuration, isOffline: offline, logger: logger)
@@ -72,7 +72,7 @@ struct CheckCommand: ReadingCommand {
     }
 
     private func show(_ path: String) throws {
-        let configuration = try options.load().configuration
+        let configuration = try options.load(takesAllStores: true).configuration
         try CommandError.checkFile(path)
         let model = try ObjectModel.load(path: configuration.model)
         let sample = RecordSample(configuration: configuration, model: model)

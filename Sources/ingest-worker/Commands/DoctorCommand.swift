@@ -25,7 +25,7 @@ struct DoctorCommand: ReadingCommand {
     var json = false
 
     func run() throws {
-        let loaded = try options.load()
+        let loaded = try options.load(takesAllStores: true)
         let examiner = Examiner(loaded.configuration, isOffline: offline, logger: options.logger(loaded.configuration))
         var report = ExaminationReport(loaded, showsSettings: false, json: json)
         for examination in examiner.configured + examiner.further { report.add(examination.run()) }

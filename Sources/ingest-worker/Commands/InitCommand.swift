@@ -132,7 +132,7 @@ struct InitCommand: ParsableCommand {
 
     /// Infers from a copy of the topic's first records, which stays for later samples.
     private func infer(from topic: String) throws {
-        let configuration = try options.load().configuration
+        let configuration = try options.load(takesAllStores: true).configuration
         let path = "\(folder)/\(topic.replacing(".", with: "-")).jsonl"
         try makeFolder()
         let sample = try TopicSample.write(

@@ -25,7 +25,8 @@ struct ModelCommand: ParsableCommand {
 
         func run() throws {
             // A model that is named may be checked where there is no configuration.
-            let configuration = paths.isEmpty ? try options.load().configuration : try? options.load().configuration
+            let loaded = Result { try options.load(takesAllStores: true).configuration }
+            let configuration = paths.isEmpty ? try loaded.get() : try? loaded.get()
             let paths = paths.isEmpty ? [configuration?.model].compactMap(\.self) : paths
             var refused = 0
             for path in paths {
@@ -155,7 +156,8 @@ struct ModelCommand: ParsableCommand {
 
     /// Loads a model and tells what of its file has no effect here.
     fileprivate static func load(_ path: String?, _ options: SharedOptions) throws -> ObjectModel {
-        let model = try ObjectModel.load(fileOrStore: try path ?? options.load().configuration.model)
+        let model = try ObjectModel.load(
+            fileOrStore: try path ?? options.load(takesAllStores: true).configuration.model)
         for note in model.notes { Console.note("ingest-worker: \(note)") }
         return model
     }

@@ -24,7 +24,7 @@ struct ProbeCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let http = try options.load().configuration.http
+        let http = try options.load(takesAllStores: true).configuration.http
         guard http.enabled else {
             throw CommandError(
                 code: ExitStatus.configuration,

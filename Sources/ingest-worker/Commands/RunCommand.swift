@@ -36,7 +36,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         // The default of SIGHUP ends the process; until the services listen, what was just read is the configuration.
         signal(SIGHUP, SIG_IGN)
-        let configuration = try options.load().configuration
+        let configuration = try options.load(takesAllStores: true).configuration
         let logger = options.logger(configuration)
         Console.endInLog(logger)
         let model = try ObjectModel.load(path: configuration.model)
@@ -53,6 +53,17 @@ struct RunCommand: AsyncParsableCommand {
     private func run(
         _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ hooks: WorkerRuntime.Hooks
     ) async throws {
+        if configuration.hasStoreForEachPartition {
+            if rebuild { throw ValidationError("--rebuild builds one store: choose it with --store") }
+            let supervisor = try PartitionSupervisor(
+                configuration: configuration, model: model, logger: logger, hooks: hooks)
+            logger.info(
+                "workers start",
+                metadata: configuration.connections.merging(["version": "\(ProgramVersion.text)"]) { $1 })
+            try await supervisor.run()
+            logger.info("workers stopped")
+            return
+        }
         if rebuild {
             var hooks = hooks
             hooks.onRebuildStep = StepKill.dieWhereATestSays

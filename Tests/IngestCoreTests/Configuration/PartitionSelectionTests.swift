@@ -69,11 +69,29 @@ import Testing
         #expect(try load(yaml, ["kafka.partitions=1/4", "store.path=plain.sqlite"]).store.path == "plain.sqlite")
     }
 
-    @Test func `a path that asks for partitions is refused without them`() throws {
-        let error = #expect(throws: ConfigurationError.self) { try load("store:\n  path: data/{partition}.sqlite\n") }
-        let problem = try #require(error?.problems.first)
-        #expect(problem.code == .conflict)
-        #expect(problem.origin == .file(path: "worker.yaml", line: 2, column: 9))
-        #expect(problem.remedy.contains("kafka.partitions"))
+    @Test func `without partitions the place stays a template, and each partition has a store`() throws {
+        let configuration = try load("store:\n  path: data/{partition}.sqlite\n")
+        #expect(configuration.hasStoreForEachPartition)
+        let own = configuration.ofPartition(3)
+        #expect(own.store.path == "data/3.sqlite" && own.kafka.partitions == .list([3...3]))
+        #expect(!own.hasStoreForEachPartition && own.store.partition == 3)
+        let server = try load("store:\n  url: postgres://u@h/d?schema=chat_{partition}\n")
+        #expect(server.hasStoreForEachPartition)
+        #expect(server.ofPartition(12).store.url == "postgres://u@h/d?schema=chat_12")
+    }
+
+    @Test func `a broadcast topic is for workers with a store for each of their partitions`() throws {
+        let topics = "topics: [chats, {name: members, broadcast: true}]\n"
+        let error = #expect(throws: ConfigurationError.self) { try load(topics) }
+        #expect(error?.problems.first?.origin == .file(path: "worker.yaml", line: 1, column: 17))
+        #expect(error?.description.contains("one store reads all topics") == true)
+        #expect(try load(topics, ["kafka.partitions=0/2"]).broadcastTopics == ["members"])
+        #expect(try load(topics, ["store.path=s-{partition}.sqlite"]).partitionedTopics == ["chats"])
+        #expect(throws: ConfigurationError.self) {
+            try load("topics: [{name: members, broadcast: true}]\n", ["store.path=s-{partition}.sqlite"])
+        }
+        #expect(throws: ConfigurationError.self) {
+            try load("", ["store.url=postgres://u@h/d?schema=c_{partition}", "store.writers=many"])
+        }
     }
 }

@@ -16,6 +16,22 @@ import Testing
         #expect(plan.update(topics) == PartitionPlan.Changes())
     }
 
+    @Test func `a broadcast topic is taken whole`() throws {
+        var plan = PartitionPlan(
+            selection: try #require(PartitionSelection("1")), topics: ["a", "b"], broadcast: ["b"])
+        let changes = plan.update(["a": Set(0..<2), "b": Set(0..<2)])
+        #expect(changes.new == [TopicPartition("a", 1), TopicPartition("b", 0), TopicPartition("b", 1)])
+        // Where the broadcast topic has fewer partitions, none of it is missing.
+        #expect(plan.update(["a": Set(0..<2), "b": [0]]).missing.isEmpty)
+    }
+
+    @Test func `topics with different numbers of partitions are a fault once both are there`() {
+        let counts = PartitionCounts(of: ["a", "b"])
+        #expect(counts.fault([:]) == nil && counts.fault(["a": [0, 1]]) == nil)
+        #expect(counts.fault(["a": [0, 1], "b": [0, 1], "c": [0]]) == nil)
+        #expect(counts.fault(["a": [0, 1], "b": [0]])?.message.contains("b has 1 partition and a has 2") == true)
+    }
+
     @Test func `a share takes partitions that are added`() throws {
         var plan = try plan("1/4")
         _ = plan.update(["a": Set(0..<4)])

@@ -1,0 +1,107 @@
+import IngestCore
+
+/// Decides which partitions have a worker: those that the group gives to this process. A worker that fails rests, and
+/// starts again.
+///
+/// Times are in seconds of one monotonic clock.
+struct PartitionSupervision: Sendable {
+    /// The steps that the supervisor carries out.
+    enum Action: Equatable, Sendable {
+        /// Opens the partition's store and reads the partition.
+        case start(Int32)
+        /// Saves what is open and closes the store.
+        case stop(Int32)
+    }
+
+    private enum Phase: Equatable {
+        case running(since: Double)
+        case stopping
+        case resting(until: Double)
+    }
+
+    private struct State {
+        var phase: Phase
+        /// Whether the group gives the partition to this process.
+        var isAssigned = true
+        var backoff = Backoff(firstSeconds: 0.5, maximumSeconds: 30)
+        /// Why the last worker ended, until another has run for a while.
+        var failure: String?
+    }
+
+    /// How long a worker runs before its partition's former failure is over.
+    private static let soundSeconds = 5.0
+
+    private var states: [Int32: State] = [:]
+
+    /// The partitions that have a worker, or wait for one.
+    var partitions: [Int32] { states.keys.sorted() }
+
+    /// Why workers ended that wait to start again, by partition.
+    var failures: [Int32: String] { states.compactMapValues(\.failure) }
+
+    /// Notes partitions that the group gives to this process.
+    mutating func assigned(_ partitions: [Int32], at time: Double) -> [Action] {
+        partitions.compactMap { partition in
+            guard let state = states[partition] else {
+                states[partition] = State(phase: .running(since: time))
+                return .start(partition)
+            }
+            states[partition]?.isAssigned = true
+            guard case .resting = state.phase else { return nil }
+            states[partition]?.phase = .running(since: time)
+            return .start(partition)
+        }
+    }
+
+    /// Notes partitions that the group takes back; the caller waits for the end of their workers.
+    mutating func revoked(_ partitions: [Int32]) -> [Action] {
+        partitions.compactMap { partition in
+            guard let state = states[partition] else { return nil }
+            states[partition]?.isAssigned = false
+            switch state.phase {
+            case .running:
+                states[partition]?.phase = .stopping
+                return .stop(partition)
+            case .resting:
+                states[partition] = nil
+                return nil
+            case .stopping: return nil
+            }
+        }
+    }
+
+    /// Notes the end of a partition's worker.
+    ///
+    /// - Parameters:
+    ///   - failure: why it ended by itself; nil where it was asked to.
+    ///   - jitter: a random number from 0 to 1.
+    mutating func ended(_ partition: Int32, failure: String?, at time: Double, jitter: Double) -> [Action] {
+        guard var state = states[partition] else { return [] }
+        defer { states[partition] = state.isAssigned ? state : nil }
+        if case .running(let since) = state.phase, time - since >= Self.soundSeconds { state.backoff.succeeded() }
+        state.failure = failure
+        guard state.isAssigned else { return [] }
+        if state.phase == .stopping, failure == nil {
+            // The group has given the partition back meanwhile.
+            state.phase = .running(since: time)
+            return [.start(partition)]
+        }
+        state.phase = .resting(until: time + state.backoff.failed(jitter: jitter))
+        return []
+    }
+
+    /// Lets time pass.
+    mutating func tick(at time: Double) -> [Action] {
+        var actions: [Action] = []
+        for (partition, state) in states.sorted(by: { $0.key < $1.key }) {
+            switch state.phase {
+            case .resting(let end) where time >= end:
+                states[partition]?.phase = .running(since: time)
+                actions.append(.start(partition))
+            case .running(let since) where time - since >= Self.soundSeconds: states[partition]?.failure = nil
+            case .resting, .running, .stopping: break
+            }
+        }
+        return actions
+    }
+}

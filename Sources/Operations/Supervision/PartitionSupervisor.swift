@@ -1,0 +1,290 @@
+import Dispatch
+import GraphCore
+import IngestCore
+import KafkaClient
+import Logging
+import RecordDecoding
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Runs a whole worker for each partition that the group gives to this process, each with a store of its own.
+///
+/// The process is one member of the group, for one topic. Partition n of the other topics goes with partition n of
+/// that one, so that the assignor has no say in it. A worker takes its partitions by itself, as one with
+/// `kafka.partitions` does; the member commits its offsets, for Kafka takes them from members only. The lease, the
+/// fence and the positions stand in each store, so a commit is as safe as with one store.
+package final class PartitionSupervisor: Sendable {
+    struct State {
+        var supervision = PartitionSupervision()
+        var workers: [Int32: PartitionWorker] = [:]
+        /// The configuration of workers that start from now on.
+        var configuration: WorkerConfiguration
+        var member: (any RecordSource)?
+        /// The fault of topics with different numbers of partitions.
+        var countsFault: String?
+    }
+
+    let model: ObjectModel
+    let logger: Logger
+    let hooks: WorkerRuntime.Hooks
+    let state: Mutex<State>
+    private let kafka: KafkaConfiguration
+    private let admin: Admin
+    let health: HealthMonitor
+    let metrics = MetricsRegistry()
+    private let probe: BrokerProbe
+    private let directory: TopicDirectory
+    private let counts: PartitionCounts
+    private let leadTopic: String
+    private let stopping = Atomic<Bool>(false)
+    private let group = Mutex<ServiceGroup?>(nil)
+
+    /// Prepares the process; no store is opened yet.
+    ///
+    /// - Throws: ``RouteError``, ``PartitionError``, `StoreError`, `KafkaError`.
+    package init(
+        configuration: WorkerConfiguration, model: ObjectModel, logger: Logger,
+        hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks()
+    ) throws {
+        guard let lead = configuration.partitionedTopics.first else {
+            throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+        }
+        try configuration.checkStorage(canKeep: model)
+        _ = try configuration.decoders(model: model)
+        (self.model, self.logger, self.hooks, leadTopic) = (model, logger, hooks, lead)
+        counts = PartitionCounts(of: configuration.partitionedTopics)
+        state = Mutex(State(configuration: configuration))
+        let outages = OutageLog(logger: logger, now: hooks.outageClock)
+        kafka = try configuration.kafka.consumerConfiguration(logger: logger, outages: outages)
+        admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger, outages: outages))
+        var rules = HealthRules()
+        (rules.needsPublisher, rules.needsDeadLetters) = (false, false)
+        health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
+        ProcessMetrics.register(in: metrics)
+        directory = TopicDirectory()
+        probe = BrokerProbe(
+            topics: admin, health: health, metrics: WorkerMetrics(hasProcess: false), logger: logger,
+            outages: outages, directory: directory)
+        health.report(.storeOK)
+        health.report(.starting(step: "joining the consumer group"))
+        // A broker that does not answer now is asked again by the probe.
+        if let known = try? admin.metadata(timeoutMilliseconds: 5000), let fault = counts.fault(known.partitionNumbers)
+        {
+            throw fault
+        }
+    }
+
+    /// Runs until the process is asked to stop, then lets all workers drain and close.
+    ///
+    /// - Parameter signals: the signals that stop it gracefully.
+    /// - Throws: `KafkaError`, ``HTTPServerError``.
+    package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+        defer { hooks.notifier?.tell(of: nil) }
+        let configuration = state.withLock { $0.configuration }
+        var services: [any Service] = []
+        if let notifier = hooks.notifier { services.append(ServiceAnnouncement(notifier: notifier, subject: subject)) }
+        if configuration.http.enabled { services.append(httpServer(configuration)) }
+        if let reloader = reloader(configuration) { services.append(reloader) }
+        services.append(
+            BlockingService(name: "broker-probe", body: probe.run, stop: { [probe] in probe.requestStop() }))
+        services.append(BlockingService(name: "member", body: member, stop: leave))
+        var group = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(configuration.shutdown.drainSeconds + Self.graceSeconds)
+        let running = ServiceGroup(configuration: group)
+        self.group.withLock { $0 = running }
+        if !stopping.load(ordering: .acquiring) { try await running.run() }
+    }
+
+    /// Asks the running workers to drain and to end, as a signal does.
+    package func requestStop() async {
+        leave()
+        await group.withLock { $0 }?.triggerGracefulShutdown()
+    }
+
+    /// Lets the member stop all workers and leave the group. May be called from any thread.
+    private func leave() {
+        stopping.store(true, ordering: .releasing)
+        state.withLock { $0.member }?.wake()
+    }
+
+    /// The time that a worker may take to end beyond `shutdown.drainSeconds`.
+    private static let graceSeconds = 10
+
+    // MARK: The member of the group
+
+    /// Stays a member of the group until the process ends. Blocks its thread.
+    private func member() throws {
+        let source = try kafka.join([leadTopic]) { [unowned self] event, _ in rebalance(event) }
+        state.withLock { $0.member = source }
+        health.report(.started)
+        let turns = Result {
+            var held: [TopicPartition] = []
+            while !stopping.load(ordering: .acquiring) { try turn(source, &held) }
+        }
+        health.report(.draining)
+        // Before the group is left: the members that take the partitions find their stores closed.
+        stop(state.withLock { $0.supervision.partitions })
+        do {
+            try source.close(timeoutMilliseconds: 5000)
+        } catch {
+            logger.warning("the group was not left in time", metadata: ["reason": "\(error)"])
+        }
+        try turns.get()
+    }
+
+    private func turn(_ source: any RecordSource, _ held: inout [TopicPartition]) throws {
+        health.report(.heartbeat)
+        // The member's partitions are paused: the workers read them. Records that come before are dropped.
+        let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
+        for event in batch.errors where event.error.isFatal { throw event.error }
+        let assigned = try source.assignment
+        if assigned != held {
+            try source.pause(assigned)
+            held = assigned
+        }
+        let actions = state.withLock { $0.supervision.tick(at: MonotonicClock.seconds()) }
+        carryOut(actions)
+        checkCounts()
+    }
+
+    private func rebalance(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
+        let partitions = event.partitions.map(\.partition).sorted()
+        logger.info("partitions of this process", metadata: ["event": "\(event.name)", "partitions": "\(partitions)"])
+        switch event {
+        case .assigned:
+            health.report(.groupJoined)
+            carryOut(state.withLock { $0.supervision.assigned(partitions, at: MonotonicClock.seconds()) })
+            // Nothing is read here, so the end is the cheapest place to stand at.
+            return Dictionary(uniqueKeysWithValues: event.partitions.map { ($0, -1) })
+        case .revoked: stop(partitions)
+        case .lost:
+            // Another process may have the partitions: each store's lease decides, and lets nobody in before the end.
+            stop(partitions)
+            health.report(
+                .groupLost(reason: "the group's session is over, and its partitions may be with another member"))
+        }
+        return [:]
+    }
+
+    private func checkCounts() {
+        guard let news = directory.news(after: 0) else { return }
+        let fault = counts.fault(news.topics)
+        let text = fault.map { "\($0.message). \($0.remedy)" }
+        let isNew = state.withLock { state in
+            defer { state.countsFault = text }
+            return state.countsFault != text
+        }
+        guard isNew, let fault else { return }
+        logger.error(
+            "topics have different numbers of partitions",
+            metadata: ["reason": "\(fault.message)", "remedy": "\(fault.remedy)"])
+    }
+
+    // MARK: Workers
+
+    private func carryOut(_ actions: [PartitionSupervision.Action]) {
+        for action in actions {
+            switch action {
+            case .start(let partition): start(partition)
+            case .stop(let partition): state.withLock { $0.workers[partition] }?.requestStop()
+            }
+        }
+    }
+
+    private func start(_ partition: Int32) {
+        let worker = PartitionWorker()
+        let configuration = state.withLock { state in
+            state.workers[partition] = worker
+            return state.configuration.ofPartition(partition)
+        }
+        worker.begin({ [self] in try await open(configuration, partition) }) { [self] in ended(partition, $0) }
+    }
+
+    private func open(_ configuration: WorkerConfiguration, _ partition: Int32) async throws -> WorkerRuntime {
+        try await DispatchQueue.global().run { [self] in try checkStore(configuration, partition) }
+        var configuration = configuration
+        configuration.http.enabled = false
+        var own = logger
+        own[metadataKey: "store"] = "\(partition)"
+        var hooks = hooks
+        (hooks.notifier, hooks.readConfiguration) = (nil, nil)
+        let partitioned = Set(configuration.partitionedTopics)
+        let sources = MemberSources(base: kafka) { [self] offsets, asynchronously, timeout in
+            guard let member = state.withLock({ $0.member }) else { return }
+            // Each store has its own position in a broadcast topic, and the group has but one.
+            let offsets = offsets.filter { partitioned.contains($0.key.topic) }
+            if offsets.isEmpty { return }
+            try member.commit(offsets, asynchronously: asynchronously, timeoutMilliseconds: timeout)
+        }
+        return try await WorkerRuntime.open(
+            configuration: configuration, model: model, logger: own, hooks: hooks, takeover: nil, sources: sources)
+    }
+
+    /// Refuses to begin an empty store in silence where the group has read the partition into another.
+    private func checkStore(_ configuration: WorkerConfiguration, _ partition: Int32) throws {
+        if configuration.store.missing == .rebuild { return }
+        guard let group = configuration.kafka.properties["group.id"], try !configuration.hasStore(model: model) else {
+            return
+        }
+        let place = TopicPartition(leadTopic, partition)
+        let committed = try admin.committedOffsets(group: group, partitions: [place])[place] ?? 0
+        guard committed > 0 else { return }
+        throw PartitionError.storeMissing(configuration.storePlace, place, committed: committed, group: group)
+    }
+
+    private func ended(_ partition: Int32, _ failure: (any Error)?) {
+        let reason = failure.map { "\($0)" }
+        if let reason {
+            logger.error(
+                "the worker of a partition has ended, and starts again soon",
+                metadata: ["store": "\(partition)", "reason": "\(reason)"])
+        }
+        let actions = state.withLock { state in
+            state.workers[partition] = nil
+            return state.supervision.ended(
+                partition, failure: reason, at: MonotonicClock.seconds(), jitter: .random(in: 0...1))
+        }
+        carryOut(actions)
+    }
+
+    /// Lets the workers of partitions end, all at the same time, and waits for them.
+    private func stop(_ partitions: [Int32]) {
+        let (actions, workers, seconds) = state.withLock { state in
+            let workers = partitions.compactMap { partition in state.workers[partition].map { (partition, $0) } }
+            return (state.supervision.revoked(partitions), workers, state.configuration.shutdown.drainSeconds)
+        }
+        carryOut(actions)
+        let end = DispatchTime.now() + .seconds(seconds + Self.graceSeconds)
+        for (partition, worker) in workers where !waitForEnd(of: worker, until: end) {
+            logger.error(
+                "the worker of a partition does not end: its store's lease keeps other workers out",
+                metadata: ["store": "\(partition)"])
+        }
+    }
+
+    /// Waits for the end of a worker. A wait is no silence of the loop.
+    private func waitForEnd(of worker: PartitionWorker, until end: DispatchTime) -> Bool {
+        while !worker.waitForEnd(until: min(end, .now() + 1)) {
+            if DispatchTime.now() >= end { return false }
+            health.report(.heartbeat)
+        }
+        return true
+    }
+
+    // MARK: Another configuration
+
+    func reloader(_ configuration: WorkerConfiguration) -> ConfigurationReloader? {
+        hooks.readConfiguration.map { read in
+            ConfigurationReloader(
+                running: configuration, model: model, logger: logger, read: read, take: { [self] in take($0) })
+        }
+    }
+
+    /// Lets all workers, and those that start later, have another configuration.
+    private func take(_ configuration: WorkerConfiguration) {
+        state.withLock { $0.configuration = configuration }
+        for (partition, runtime) in stores { runtime.take(configuration.ofPartition(partition)) }
+    }
+}
