@@ -26,6 +26,10 @@ extension WorkerConfiguration {
         own.deadLetters.topic = deadLetters.topic?.replacing(mark, with: number)
         own.kafka.partitions = .list([partition...partition])
         own.store.partition = partition
+        // Producers of one transactional.id fence each other.
+        if let name = kafka.properties["transactional.id"] {
+            own.kafka.properties["transactional.id"] = "\(name)-\(partition)"
+        }
         return own
     }
 }

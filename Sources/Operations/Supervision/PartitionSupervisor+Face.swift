@@ -11,9 +11,8 @@ extension PartitionSupervisor {
 
     /// Says whether each store is written now.
     func readiness() -> [HealthCheck] {
-        let (supervision, workers, counts) = state.withLock { ($0.supervision, $0.workers, $0.countsFault) }
+        let (supervision, workers) = state.withLock { ($0.supervision, $0.workers) }
         var checks = health.readiness().filter { $0.name != "store" }
-        if let counts { checks.append(HealthCheck("partitions", failure: counts)) }
         let failures = supervision.failures
         for partition in supervision.partitions {
             let ofWorker =

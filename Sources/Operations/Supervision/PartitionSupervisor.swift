@@ -21,8 +21,14 @@ package final class PartitionSupervisor: Sendable {
         /// The configuration of workers that start from now on.
         var configuration: WorkerConfiguration
         var member: (any RecordSource)?
-        /// The fault of topics with different numbers of partitions.
-        var countsFault: String?
+    }
+
+    /// What the member has told of, from turn to turn.
+    private struct Told {
+        /// The assigned partitions that the client holds back: the workers read them.
+        var held: [TopicPartition] = []
+        /// The generation of the broker's topics that were compared last.
+        var topicGeneration = 0
     }
 
     let model: ObjectModel
@@ -120,8 +126,8 @@ package final class PartitionSupervisor: Sendable {
         state.withLock { $0.member = source }
         health.report(.started)
         let turns = Result {
-            var held: [TopicPartition] = []
-            while !stopping.load(ordering: .acquiring) { try turn(source, &held) }
+            var told = Told()
+            while !stopping.load(ordering: .acquiring) { try turn(source, &told) }
         }
         health.report(.draining)
         // Before the group is left: the members that take the partitions find their stores closed.
@@ -134,19 +140,18 @@ package final class PartitionSupervisor: Sendable {
         try turns.get()
     }
 
-    private func turn(_ source: any RecordSource, _ held: inout [TopicPartition]) throws {
+    private func turn(_ source: any RecordSource, _ told: inout Told) throws {
         health.report(.heartbeat)
-        // The member's partitions are paused: the workers read them. Records that come before are dropped.
+        // Records that come before the client holds a partition back are dropped.
         let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
         for event in batch.errors where event.error.isFatal { throw event.error }
         let assigned = try source.assignment
-        if assigned != held {
+        if assigned != told.held {
             try source.pause(assigned)
-            held = assigned
+            told.held = assigned
         }
-        let actions = state.withLock { $0.supervision.tick(at: MonotonicClock.seconds()) }
-        carryOut(actions)
-        checkCounts()
+        carryOut { $0.tick(at: MonotonicClock.seconds()) }
+        compareCounts(&told)
     }
 
     private func rebalance(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
@@ -155,7 +160,7 @@ package final class PartitionSupervisor: Sendable {
         switch event {
         case .assigned:
             health.report(.groupJoined)
-            carryOut(state.withLock { $0.supervision.assigned(partitions, at: MonotonicClock.seconds()) })
+            carryOut { $0.assigned(partitions, at: MonotonicClock.seconds()) }
             // Nothing is read here, so the end is the cheapest place to stand at.
             return Dictionary(uniqueKeysWithValues: event.partitions.map { ($0, -1) })
         case .revoked: stop(partitions)
@@ -168,15 +173,13 @@ package final class PartitionSupervisor: Sendable {
         return [:]
     }
 
-    private func checkCounts() {
-        guard let news = directory.news(after: 0) else { return }
-        let fault = counts.fault(news.topics)
-        let text = fault.map { "\($0.message). \($0.remedy)" }
-        let isNew = state.withLock { state in
-            defer { state.countsFault = text }
-            return state.countsFault != text
-        }
-        guard isNew, let fault else { return }
+    /// Compares the topics' numbers of partitions where the broker has other topics than before.
+    private func compareCounts(_ told: inout Told) {
+        guard let news = directory.news(after: told.topicGeneration) else { return }
+        told.topicGeneration = news.generation
+        let place = TopicPartition(leadTopic, -1)
+        guard let fault = counts.fault(news.topics) else { return health.report(.partitionReleased(place)) }
+        health.report(.partitionHalted(place, reason: "\(fault)"))
         logger.error(
             "topics have different numbers of partitions",
             metadata: ["reason": "\(fault.message)", "remedy": "\(fault.remedy)"])
@@ -184,22 +187,30 @@ package final class PartitionSupervisor: Sendable {
 
     // MARK: Workers
 
-    private func carryOut(_ actions: [PartitionSupervision.Action]) {
+    /// Decides, and carries the decision out.
+    ///
+    /// - Returns: the workers of these partitions as the decision has left them.
+    @discardableResult
+    private func carryOut(
+        workersOf partitions: [Int32] = [], _ decide: (inout PartitionSupervision) -> [PartitionSupervision.Action]
+    ) -> [(partition: Int32, worker: PartitionWorker)] {
+        // The worker is there with the decision, so that the next decision finds it.
+        let (actions, workers, configuration) = state.withLock { state in
+            let actions = decide(&state.supervision)
+            for case .start(let partition) in actions { state.workers[partition] = PartitionWorker() }
+            return (actions, state.workers, state.configuration)
+        }
         for action in actions {
             switch action {
-            case .start(let partition): start(partition)
-            case .stop(let partition): state.withLock { $0.workers[partition] }?.requestStop()
+            case .start(let partition):
+                let own = configuration.ofPartition(partition)
+                workers[partition]?.begin({ [self] in try await open(own, partition) }) { [self] in
+                    ended(partition, $0)
+                }
+            case .stop(let partition): workers[partition]?.requestStop()
             }
         }
-    }
-
-    private func start(_ partition: Int32) {
-        let worker = PartitionWorker()
-        let configuration = state.withLock { state in
-            state.workers[partition] = worker
-            return state.configuration.ofPartition(partition)
-        }
-        worker.begin({ [self] in try await open(configuration, partition) }) { [self] in ended(partition, $0) }
+        return partitions.compactMap { partition in workers[partition].map { (partition, $0) } }
     }
 
     private func open(_ configuration: WorkerConfiguration, _ partition: Int32) async throws -> WorkerRuntime {
@@ -241,21 +252,16 @@ package final class PartitionSupervisor: Sendable {
                 "the worker of a partition has ended, and starts again soon",
                 metadata: ["store": "\(partition)", "reason": "\(reason)"])
         }
-        let actions = state.withLock { state in
-            state.workers[partition] = nil
-            return state.supervision.ended(
-                partition, failure: reason, at: MonotonicClock.seconds(), jitter: .random(in: 0...1))
+        state.withLock { $0.workers[partition] = nil }
+        carryOut {
+            $0.ended(partition, failure: reason, at: MonotonicClock.seconds(), jitter: .random(in: 0...1))
         }
-        carryOut(actions)
     }
 
     /// Lets the workers of partitions end, all at the same time, and waits for them.
     private func stop(_ partitions: [Int32]) {
-        let (actions, workers, seconds) = state.withLock { state in
-            let workers = partitions.compactMap { partition in state.workers[partition].map { (partition, $0) } }
-            return (state.supervision.revoked(partitions), workers, state.configuration.shutdown.drainSeconds)
-        }
-        carryOut(actions)
+        let workers = carryOut(workersOf: partitions) { $0.revoked(partitions) }
+        let seconds = state.withLock { $0.configuration.shutdown.drainSeconds }
         let end = DispatchTime.now() + .seconds(seconds + Self.graceSeconds)
         for (partition, worker) in workers where !waitForEnd(of: worker, until: end) {
             logger.error(

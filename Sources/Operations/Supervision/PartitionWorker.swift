@@ -33,6 +33,7 @@ final class PartitionWorker: Sendable {
     }
 
     private func run(_ open: Opening) async throws {
+        if state.withLock({ $0.isStopping }) { return }
         let runtime = try await open()
         let routes = HTTPRouting.byPath(runtime.routes)
         let isStopping = state.withLock { state in

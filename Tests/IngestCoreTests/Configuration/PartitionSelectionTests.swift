@@ -75,6 +75,8 @@ import Testing
         let own = configuration.ofPartition(3)
         #expect(own.store.path == "data/3.sqlite" && own.kafka.partitions == .list([3...3]))
         #expect(!own.hasStoreForEachPartition && own.store.partition == 3)
+        let transactional = try load("", ["store.path={partition}.sqlite", "kafka.transactional.id=worker"])
+        #expect(transactional.ofPartition(3).kafka.properties["transactional.id"] == "worker-3")
         let server = try load("store:\n  url: postgres://u@h/d?schema=chat_{partition}\n")
         #expect(server.hasStoreForEachPartition)
         #expect(server.ofPartition(12).store.url == "postgres://u@h/d?schema=chat_12")

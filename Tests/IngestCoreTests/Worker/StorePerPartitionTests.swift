@@ -201,6 +201,24 @@ extension WorkerRuntimeTests {
             #expect(error?.remedy.contains("broadcast: true") == true)
         }
 
+        @Test func `a topic that comes later with other partitions fails a check, and its partitions are read`()
+            async throws
+        {
+            let harness = try harness()
+            harness.configuration.topics.append(TopicConfiguration(name: "orders"))
+            try fill(harness)
+            let process = try Process(harness)
+            try await waitForPositions(harness, 20)
+            try harness.broker.createTopic("orders", partitions: 5)
+            try await harness.wait(for: "the reason") {
+                process.reason("partitions")?.contains("orders has 5") == true
+            }
+            try await harness.wait(for: "the topic in each store") {
+                process.stores.allSatisfy { process.reason("\($0).partitions") == nil }
+            }
+            try await process.stop()
+        }
+
         @Test func `one server shows all stores, and each below its own path`() async throws {
             let harness = try harness()
             harness.configuration.http.enabled = true
