@@ -23,8 +23,8 @@ package final class PartitionSupervisor: Sendable {
         var member: (any RecordSource)?
     }
 
-    /// What the member has told of, from turn to turn.
-    private struct Told {
+    /// The member's knowledge from turn to turn.
+    private struct Knowledge {
         /// The assigned partitions that the client holds back: the workers read them.
         var held: [TopicPartition] = []
         /// The generation of the broker's topics that were compared last.
@@ -126,8 +126,8 @@ package final class PartitionSupervisor: Sendable {
         state.withLock { $0.member = source }
         health.report(.started)
         let turns = Result {
-            var told = Told()
-            while !stopping.load(ordering: .acquiring) { try turn(source, &told) }
+            var knowledge = Knowledge()
+            while !stopping.load(ordering: .acquiring) { try turn(source, &knowledge) }
         }
         health.report(.draining)
         // Before the group is left: the members that take the partitions find their stores closed.
@@ -140,18 +140,18 @@ package final class PartitionSupervisor: Sendable {
         try turns.get()
     }
 
-    private func turn(_ source: any RecordSource, _ told: inout Told) throws {
+    private func turn(_ source: any RecordSource, _ knowledge: inout Knowledge) throws {
         health.report(.heartbeat)
         // Records that come before the client holds a partition back are dropped.
         let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
         for event in batch.errors where event.error.isFatal { throw event.error }
         let assigned = try source.assignment
-        if assigned != told.held {
+        if assigned != knowledge.held {
             try source.pause(assigned)
-            told.held = assigned
+            knowledge.held = assigned
         }
         carryOut { $0.tick(at: MonotonicClock.seconds()) }
-        compareCounts(&told)
+        compareCounts(&knowledge)
     }
 
     private func rebalance(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
@@ -174,9 +174,9 @@ package final class PartitionSupervisor: Sendable {
     }
 
     /// Compares the topics' numbers of partitions where the broker has other topics than before.
-    private func compareCounts(_ told: inout Told) {
-        guard let news = directory.news(after: told.topicGeneration) else { return }
-        told.topicGeneration = news.generation
+    private func compareCounts(_ knowledge: inout Knowledge) {
+        guard let news = directory.news(after: knowledge.topicGeneration) else { return }
+        knowledge.topicGeneration = news.generation
         let place = TopicPartition(leadTopic, -1)
         guard let fault = counts.fault(news.topics) else { return health.report(.partitionReleased(place)) }
         health.report(.partitionHalted(place, reason: "\(fault)"))
