@@ -67,4 +67,91 @@ import Testing
             #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         }
     }
+
+    // MARK: Storms
+
+    /// Events of few chats and messages, so that they meet again and again: upserts, renamed chats, deletions.
+    private func events(_ count: Int, of partition: Int, _ random: inout SeededRandom) -> [String] {
+        (0..<count).map { number in
+            let chat = "chat-\(partition)-\(random.number(below: 5))"
+            let message = "message-\(partition)-\(random.number(below: 60))"
+            let (type, data) =
+                switch random.number(below: 20) {
+                case 0: ("chat.deleted", #"{"id":"\#(chat)"}"#)
+                case 1, 2: ("message.deleted", #"{"id":"\#(message)"}"#)
+                case 3, 4: ("chat.upserted", #"{"id":"\#(chat)","title":"\#(random.number(below: 100))"}"#)
+                default:
+                    (
+                        "message.upserted",
+                        #"{"id":"\#(message)","chat":"\#(chat)","body":"\#(random.number(below: 1000))"}"#
+                    )
+                }
+            return #"{"specversion":"1.0","id":"\#(number)","source":"/t","type":"\#(type)","data":\#(data)}"#
+        }
+    }
+
+    private func positions() -> [Int] {
+        partitions.map { Foreign.position(ofStore: workspace.path("store-\($0).sqlite")) }
+    }
+
+    @Test func `killed, stopped and ended, three processes leave the stores of one reader each`() throws {
+        var random = SeededRandom.forTest("StorePerPartitionProgramTests")
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        var logs = partitions.map { _ in [String]() }
+        func produce() throws {
+            for partition in partitions.indices {
+                let events = events(150, of: partition, &random)
+                logs[partition] += events
+                for event in events {
+                    try producer.enqueue(
+                        ProducerRecord(
+                            topic: "events", partition: Int32(partition), key: nil, value: [UInt8](event.utf8)))
+                }
+            }
+            try producer.flush(timeoutMilliseconds: 60_000)
+        }
+        func start() throws -> Program {
+            let program = try Program(["run"] + arguments)
+            // Before that SIGTERM ends it like any program.
+            try program.wait(for: "the server") { program.errors.contains("http://127.0.0.1") }
+            return program
+        }
+        try produce()
+        var programs = try [start(), start(), start()]
+        for _ in 0..<8 {
+            let index = random.number(below: programs.count)
+            switch random.number(below: 3) {
+            case 0: try programs[index].crash()
+            case 1:
+                programs[index].send(SIGTERM)
+                try programs[index].expectGoodEnd()
+            default:
+                // Beyond the session's end another process has the partitions, and the store's lease decides.
+                programs[index].send(SIGSTOP)
+                let others = positions()
+                try produce()
+                try wait(for: "the others, or the end of a session") { positions() != others }
+                Thread.sleep(forTimeInterval: Double(random.number(below: 9)))
+                programs[index].send(SIGCONT)
+            }
+            try produce()
+            if !programs[index].isRunning { programs[index] = try start() }
+        }
+        try wait(for: "all records", progress: { AnyHashable(positions()) }) { positions() == logs.map(\.count) }
+        for program in programs {
+            program.send(SIGTERM)
+            // A process that was stopped for long may have ended for its own safety.
+            _ = try program.wait()
+        }
+        for (partition, log) in zip(partitions, logs) {
+            let file = try workspace.write(log.joined(separator: "\n") + "\n", to: "log-\(partition).jsonl")
+            let oracle = workspace.path("oracle-\(partition).sqlite")
+            let replayed = try Program.run(["replay", file, "--set", "store.path=\(oracle)"])
+            try #require(replayed.status == 0, "\(replayed.errors)")
+            let expected = try Program.contents(ofStore: ["--set", "store.path=\(oracle)"])
+            #expect(try Program.contents(ofStore: ["--store", partition] + arguments) == expected)
+            let verified = try Program.run(["verify", "--store", partition] + arguments)
+            #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        }
+    }
 }
