@@ -68,6 +68,33 @@ import Testing
         }
     }
 
+    @Test func `in PostgreSQL each partition has a schema of its own`() throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let place = ["--set", "store.url=\(server.url)&schema=\(schema)_{partition}"]
+        // The flag for the file would go before the server's.
+        let arguments =
+            arguments.split(separator: "--set").filter { !($0.first ?? "").hasPrefix("store.path=") }
+            .flatMap { ["--set"] + $0 } + place
+        func count() -> Int {
+            let counts = partitions.map { try? server.query("SELECT count(*) FROM \(schema)_\($0).\"Message\"") }
+            return counts.compactMap { $0.flatMap { Int($0) } }.reduce(0, +)
+        }
+        try send(0..<300)
+        var program = try Program(["run"] + arguments)
+        try program.wait(for: "the first messages") { count() == 300 }
+        try program.crash()
+        try send(300..<600)
+        program = try Program(["run"] + arguments)
+        try program.wait(for: "all messages") { count() == 600 }
+        program.send(SIGTERM)
+        try program.expectGoodEnd()
+        for partition in partitions {
+            let verified = try Program.run(["verify", "--store", partition] + arguments)
+            #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        }
+    }
+
     // MARK: Storms
 
     /// Events of few chats and messages, so that they meet again and again: upserts, renamed chats, deletions.
