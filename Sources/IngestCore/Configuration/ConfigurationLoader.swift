@@ -174,8 +174,22 @@ struct ConfigurationLoader {
         if let partitions = configuration.kafka.partitions {
             configuration.store.path = configuration.store.path.replacing(mark, with: partitions.fileName)
             configuration.store.url = configuration.store.url?.replacing(mark, with: partitions.fileName)
+            configuration.notifications.topic = configuration.notifications.topic?.replacing(
+                mark, with: partitions.fileName)
+            configuration.deadLetters.topic = configuration.deadLetters.topic?.replacing(
+                mark, with: partitions.fileName)
         }
-        if configuration.kafka.partitions == nil, !configuration.hasStoreForEachPartition {
+        let isShared = configuration.store.writers == .many
+        if configuration.kafka.partitions == nil || isShared, !configuration.hasStoreForEachPartition {
+            for (key, topic) in [
+                ("notifications.topic", configuration.notifications.topic),
+                ("deadLetters.topic", configuration.deadLetters.topic),
+            ] where topic?.contains(mark) == true {
+                problems.add(
+                    .conflict, at: origins[key] ?? .byDefault,
+                    "\(key) has \(mark), and one store has all partitions",
+                    remedy: "Remove it, or give each partition a store: \(mark) in store.path or store.url.")
+            }
             for topic in configuration.topics where topic.broadcast {
                 problems.add(
                     .conflict, at: topic.place.origin,

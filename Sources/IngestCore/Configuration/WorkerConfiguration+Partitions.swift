@@ -13,6 +13,11 @@ extension WorkerConfiguration {
     /// The topics that every store reads whole.
     package var broadcastTopics: Set<String> { Set(topics.filter(\.broadcast).map(\.name)) }
 
+    /// The partitions of a topic that the worker reads, where the configuration says so.
+    package func selection(of topic: String) -> PartitionSelection {
+        broadcastTopics.contains(topic) ? .all : kafka.partitions ?? .all
+    }
+
     /// The topics of which each store reads one partition, or the worker's share.
     package var partitionedTopics: [String] { topics.filter { !$0.broadcast }.map(\.name) }
 

@@ -59,11 +59,14 @@ package final class HealthMonitor: Sendable {
 
     /// Shows each check of readiness as a gauge, `ingest_check_failed`.
     package func register(in registry: MetricsRegistry) {
-        registry.add(
-            ComputedMetric("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {
-                [self] in
-                readiness().map { ($0.name, $0.isOK ? 0 : 1) }
-            })
+        registry.add(Self.failedChecks { [self] in readiness() })
+    }
+
+    /// Makes the metric that shows checks of readiness.
+    package static func failedChecks(_ checks: @escaping @Sendable () -> [HealthCheck]) -> some Metric {
+        ComputedMetric("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {
+            checks().map { ($0.name, $0.isOK ? 0 : 1) }
+        }
     }
 
     /// Lists the partitions that are not read, with their reasons.

@@ -102,7 +102,7 @@ package final class OutageLog: Sendable {
     }
 
     /// Handles an error that the consumer reports, and that concerns no partition.
-    func clientReported(_ error: KafkaError) {
+    package func clientReported(_ error: KafkaError) {
         let metadata: Logger.Metadata = ["reason": "\(error)", "code": "\(error.stableCode)"]
         if error.code.isOfConnection {
             logger.debug("the consumer reports", metadata: metadata)

@@ -144,7 +144,7 @@ package final class TopicReplay {
             throw TopicReplayError(
                 .missing, "The broker has no topic \(request.topic)", remedy: "Make it, or correct the name")
         }
-        let selection = configuration.kafka.partitions ?? .all
+        let selection = configuration.selection(of: request.topic)
         let numbers = found.map(\.number)
         if let absent = selection.named?.first(where: { !numbers.contains($0) }) {
             throw TopicReplayError(

@@ -20,8 +20,12 @@ package struct StatusSource {
         guard configuration.http.enabled else { return try readStore("http.enabled is false") }
         let get = HTTPGet(configuration.http)
         let address = get.address
+        // A worker of this store alone has the plain path.
         let path = configuration.store.partition.map { "/stores/\($0)/status" } ?? "/status"
-        guard let status = get.answer(path) else { return try readStore("nobody answers at \(address)") }
+        let answer = get.answer(path)
+        guard let status = answer?.code == 404 ? get.answer("/status") : answer else {
+            return try readStore("nobody answers at \(address)")
+        }
         guard status.code == 200 else { return try readStore(get.refusal(code: status.code)) }
         guard let report = try? StatusReport(worker: address, status: status.body) else {
             return try readStore("\(address) is no worker of this program")

@@ -195,7 +195,7 @@ package final class ChangeFeed: Sendable {
     }
 
     private func nextAddress(_ token: HistoryToken, _ request: FeedRequest) -> String {
-        var address = "\(Self.path)?after=\(token)&limit=\(request.limit)"
+        var address = "\(request.path)?after=\(token)&limit=\(request.limit)"
         if request.waitSeconds != FeedRequest().waitSeconds { address += "&wait=\(request.waitSeconds)" }
         if !request.entities.isEmpty { address += "&entity=\(request.entities.sorted().joined(separator: ","))" }
         if let granularity = request.granularity { address += "&granularity=\(granularity.rawValue)" }

@@ -28,6 +28,8 @@ struct FeedRequest: Sendable, Equatable {
     var granularity: NotificationConfiguration.Granularity?
     /// Whether the reader wants a stream of server-sent events.
     var isStream = false
+    /// The path that was asked, below which the next page is found.
+    var path = ChangeFeed.path
 
     static let limits = 1...1000
     static let waits = 0.0...60.0
@@ -50,6 +52,7 @@ struct FeedRequest: Sendable, Equatable {
                 throw .badParameter("The feed takes the parameters \(Self.parameters.joined(separator: ", ")) only.")
             }
         }
+        path = request.uri.path
         isStream = request.headers[.accept]?.contains("text/event-stream") ?? false
         // A reader that comes again knows better than its address does.
         if isStream, let last = request.headers[Self.lastEventID], !last.isEmpty { start = try Self.start(last[...]) }

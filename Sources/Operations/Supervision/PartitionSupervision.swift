@@ -14,6 +14,7 @@ struct PartitionSupervision: Sendable {
     }
 
     private enum Phase: Equatable {
+        case opening
         case running(since: Double)
         case stopping
         case resting(until: Double)
@@ -40,15 +41,15 @@ struct PartitionSupervision: Sendable {
     var failures: [Int32: String] { states.compactMapValues(\.failure) }
 
     /// Notes partitions that the group gives to this process.
-    mutating func assigned(_ partitions: [Int32], at time: Double) -> [Action] {
+    mutating func assigned(_ partitions: [Int32]) -> [Action] {
         partitions.compactMap { partition in
             guard let state = states[partition] else {
-                states[partition] = State(phase: .running(since: time))
+                states[partition] = State(phase: .opening)
                 return .start(partition)
             }
             states[partition]?.isAssigned = true
             guard case .resting = state.phase else { return nil }
-            states[partition]?.phase = .running(since: time)
+            states[partition]?.phase = .opening
             return .start(partition)
         }
     }
@@ -59,7 +60,7 @@ struct PartitionSupervision: Sendable {
             guard let state = states[partition] else { return nil }
             states[partition]?.isAssigned = false
             switch state.phase {
-            case .running:
+            case .opening, .running:
                 states[partition]?.phase = .stopping
                 return .stop(partition)
             case .resting:
@@ -69,6 +70,14 @@ struct PartitionSupervision: Sendable {
             }
         }
     }
+
+    /// Notes that a partition's worker has opened its store. To open it may take long, and fail then.
+    mutating func opened(_ partition: Int32, at time: Double) {
+        if states[partition]?.phase == .opening { states[partition]?.phase = .running(since: time) }
+    }
+
+    /// Whether the partition's worker starts again.
+    func hasWorker(_ partition: Int32) -> Bool { states[partition]?.isAssigned ?? false }
 
     /// Notes the end of a partition's worker.
     ///
@@ -83,7 +92,7 @@ struct PartitionSupervision: Sendable {
         guard state.isAssigned else { return [] }
         if state.phase == .stopping, failure == nil {
             // The group has given the partition back meanwhile.
-            state.phase = .running(since: time)
+            state.phase = .opening
             return [.start(partition)]
         }
         state.phase = .resting(until: time + state.backoff.failed(jitter: jitter))
@@ -96,10 +105,10 @@ struct PartitionSupervision: Sendable {
         for (partition, state) in states.sorted(by: { $0.key < $1.key }) {
             switch state.phase {
             case .resting(let end) where time >= end:
-                states[partition]?.phase = .running(since: time)
+                states[partition]?.phase = .opening
                 actions.append(.start(partition))
             case .running(let since) where time - since >= Self.soundSeconds: states[partition]?.failure = nil
-            case .resting, .running, .stopping: break
+            case .opening, .resting, .running, .stopping: break
             }
         }
         return actions

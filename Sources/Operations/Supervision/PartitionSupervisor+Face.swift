@@ -11,16 +11,16 @@ extension PartitionSupervisor {
 
     /// Says whether each store is written now.
     func readiness() -> [HealthCheck] {
+        ownReadiness() + stores.flatMap { partition, runtime in Self.named(runtime.health.readiness(), partition) }
+    }
+
+    /// The checks of the process itself, and of stores that are not open.
+    func ownReadiness() -> [HealthCheck] {
         let (supervision, workers) = state.withLock { ($0.supervision, $0.workers) }
-        var checks = health.readiness().filter { $0.name != "store" }
         let failures = supervision.failures
-        for partition in supervision.partitions {
-            let ofWorker =
-                workers[partition]?.runtime?.health.readiness()
-                ?? [HealthCheck("store", failure: failures[partition] ?? "the store is being opened")]
-            checks += Self.named(ofWorker, partition)
-        }
-        return checks
+        let closed = supervision.partitions.filter { workers[$0]?.runtime == nil }
+        return health.readiness().filter { $0.name != "store" }
+            + closed.map { HealthCheck("\($0).store", failure: failures[$0] ?? "the store is being opened") }
     }
 
     private static func named(_ checks: [HealthCheck], _ partition: Int32) -> [HealthCheck] {

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Dispatch
 import GraphCore
 import IngestCore
@@ -6,6 +7,7 @@ import Logging
 import RecordDecoding
 import ServiceLifecycle
 import Synchronization
+import Tracing
 import UnixSignals
 
 /// Runs a whole worker for each partition that the group gives to this process, each with a store of its own.
@@ -45,6 +47,10 @@ package final class PartitionSupervisor: Sendable {
     private let leadTopic: String
     private let stopping = Atomic<Bool>(false)
     private let group = Mutex<ServiceGroup?>(nil)
+    private let outages: OutageLog
+    /// The tracer and the metrics of the task that made the supervisor: its workers start on threads that have none.
+    private let tracer = InstrumentationSystem.tracer
+    private let factory = MetricsSystem.factory
 
     /// Prepares the process; no store is opened yet.
     ///
@@ -61,7 +67,7 @@ package final class PartitionSupervisor: Sendable {
         (self.model, self.logger, self.hooks, leadTopic) = (model, logger, hooks, lead)
         counts = PartitionCounts(of: configuration.partitionedTopics)
         state = Mutex(State(configuration: configuration))
-        let outages = OutageLog(logger: logger, now: hooks.outageClock)
+        outages = OutageLog(logger: logger, now: hooks.outageClock)
         kafka = try configuration.kafka.consumerConfiguration(logger: logger, outages: outages)
         admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger, outages: outages))
         var rules = HealthRules()
@@ -72,6 +78,7 @@ package final class PartitionSupervisor: Sendable {
         probe = BrokerProbe(
             topics: admin, health: health, metrics: WorkerMetrics(hasProcess: false), logger: logger,
             outages: outages, directory: directory)
+        metrics.add(HealthMonitor.failedChecks { [weak self] in self?.ownReadiness() ?? [] })
         health.report(.storeOK)
         health.report(.starting(step: "joining the consumer group"))
         // A broker that does not answer now is asked again by the probe.
@@ -137,6 +144,8 @@ package final class PartitionSupervisor: Sendable {
         } catch {
             logger.warning("the group was not left in time", metadata: ["reason": "\(error)"])
         }
+        // An assignment that was under way may have come with the close.
+        stop(state.withLock { $0.supervision.partitions })
         try turns.get()
     }
 
@@ -144,7 +153,10 @@ package final class PartitionSupervisor: Sendable {
         health.report(.heartbeat)
         // Records that come before the client holds a partition back are dropped.
         let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
-        for event in batch.errors where event.error.isFatal { throw event.error }
+        for event in batch.errors {
+            if event.error.isFatal { throw event.error }
+            if event.error.code != .partitionEnd { outages.clientReported(event.error) }
+        }
         let assigned = try source.assignment
         if assigned != knowledge.held {
             try source.pause(assigned)
@@ -160,7 +172,7 @@ package final class PartitionSupervisor: Sendable {
         switch event {
         case .assigned:
             health.report(.groupJoined)
-            carryOut { $0.assigned(partitions, at: MonotonicClock.seconds()) }
+            if !stopping.load(ordering: .acquiring) { carryOut { $0.assigned(partitions) } }
             // Nothing is read here, so the end is the cheapest place to stand at.
             return Dictionary(uniqueKeysWithValues: event.partitions.map { ($0, -1) })
         case .revoked: stop(partitions)
@@ -173,16 +185,25 @@ package final class PartitionSupervisor: Sendable {
         return [:]
     }
 
-    /// Compares the topics' numbers of partitions where the broker has other topics than before.
+    /// Looks whether the topics are there, with equal numbers of partitions, where the broker has others than before.
     private func compareCounts(_ knowledge: inout Knowledge) {
         guard let news = directory.news(after: knowledge.topicGeneration) else { return }
         knowledge.topicGeneration = news.generation
-        let place = TopicPartition(leadTopic, -1)
-        guard let fault = counts.fault(news.topics) else { return health.report(.partitionReleased(place)) }
-        health.report(.partitionHalted(place, reason: "\(fault)"))
-        logger.error(
-            "topics have different numbers of partitions",
-            metadata: ["reason": "\(fault.message)", "remedy": "\(fault.remedy)"])
+        for topic in state.withLock({ $0.configuration.topics.map(\.name) }) {
+            var reason: String?
+            if news.topics[topic]?.isEmpty ?? true {
+                reason = "the broker does not have the topic. Make it, or correct 'topics'"
+            } else if topic == leadTopic, let fault = counts.fault(news.topics) {
+                reason = "\(fault)"
+            }
+            let place = TopicPartition(topic, -1)
+            guard let reason else {
+                health.report(.partitionReleased(place))
+                continue
+            }
+            health.report(.partitionHalted(place, reason: reason))
+            logger.error("a topic does not fit", metadata: ["topic": "\(topic)", "reason": "\(reason)"])
+        }
     }
 
     // MARK: Workers
@@ -204,7 +225,11 @@ package final class PartitionSupervisor: Sendable {
             switch action {
             case .start(let partition):
                 let own = configuration.ofPartition(partition)
-                workers[partition]?.begin({ [self] in try await open(own, partition) }) { [self] in
+                workers[partition]?.begin { [self] in
+                    try await open(own, partition)
+                } onOpen: { [self] in
+                    opened(partition, $0, configuration)
+                } onEnd: { [self] in
                     ended(partition, $0)
                 }
             case .stop(let partition): workers[partition]?.requestStop()
@@ -229,9 +254,25 @@ package final class PartitionSupervisor: Sendable {
             if offsets.isEmpty { return }
             try member.commit(offsets, asynchronously: asynchronously, timeoutMilliseconds: timeout)
         }
-        return try await WorkerRuntime.open(
-            configuration: configuration, model: model, logger: own, hooks: hooks, takeover: nil, sources: sources)
+        return try await withMetricsFactory(factory) {
+            try await withTracer(tracer) {
+                try await WorkerRuntime.open(
+                    configuration: configuration, model: model, logger: own, hooks: hooks, takeover: nil,
+                    sources: sources)
+            }
+        }
     }
+
+    /// Notes that a worker's store is open, and gives the worker the configuration that came meanwhile.
+    private func opened(_ partition: Int32, _ runtime: WorkerRuntime, _ former: WorkerConfiguration) {
+        let latest = state.withLock { state in
+            state.supervision.opened(partition, at: MonotonicClock.seconds())
+            return state.configuration
+        }
+        if latest != former { runtime.take(latest.ofPartition(partition)) }
+    }
+
+    private static let absences: Set<KafkaError.Code> = [.unknownTopicOrPartition, .unknownTopic, .unknownPartition]
 
     /// Refuses to begin an empty store in silence where the group has read the partition into another.
     private func checkStore(_ configuration: WorkerConfiguration, _ partition: Int32) throws {
@@ -239,17 +280,26 @@ package final class PartitionSupervisor: Sendable {
         guard let group = configuration.kafka.properties["group.id"], try !configuration.hasStore(model: model) else {
             return
         }
-        let place = TopicPartition(leadTopic, partition)
-        let committed = try admin.committedOffsets(group: group, partitions: [place])[place] ?? 0
-        guard committed > 0 else { return }
-        throw PartitionError.storeMissing(configuration.storePlace, place, committed: committed, group: group)
+        for place in configuration.partitionedTopics.map({ TopicPartition($0, partition) }) {
+            do {
+                let committed = try admin.committedOffsets(group: group, partitions: [place])[place] ?? 0
+                if committed == 0 { continue }
+                throw PartitionError.storeMissing(configuration.storePlace, place, committed: committed, group: group)
+            } catch let error as KafkaError where Self.absences.contains(error.code) {
+                // Nobody has read a topic that is not there.
+                continue
+            }
+        }
     }
 
     private func ended(_ partition: Int32, _ failure: (any Error)?) {
         let reason = failure.map { "\($0)" }
         if let reason {
+            let startsAgain = state.withLock { $0.supervision.hasWorker(partition) }
             logger.error(
-                "the worker of a partition has ended, and starts again soon",
+                startsAgain
+                    ? "the worker of a partition has ended, and starts again soon"
+                    : "the worker of a partition has failed at its end",
                 metadata: ["store": "\(partition)", "reason": "\(reason)"])
         }
         state.withLock { $0.workers[partition] = nil }

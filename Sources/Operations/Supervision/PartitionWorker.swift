@@ -21,18 +21,23 @@ final class PartitionWorker: Sendable {
 
     /// Begins to run.
     ///
-    /// - Parameter onEnd: called once at the end, with the failure of a worker that was not asked to end.
-    func begin(_ open: @escaping Opening, onEnd: @escaping @Sendable ((any Error)?) -> Void) {
+    /// - Parameters:
+    ///   - onOpen: called when the store is open and ``runtime`` is there.
+    ///   - onEnd: called once at the end, with the failure of a worker that was not asked to end.
+    func begin(
+        _ open: @escaping Opening, onOpen: @escaping @Sendable (WorkerRuntime) -> Void,
+        onEnd: @escaping @Sendable ((any Error)?) -> Void
+    ) {
         Task {
             var failure: (any Error)?
-            do { try await run(open) } catch { failure = error }
+            do { try await run(open, onOpen) } catch { failure = error }
             state.withLock { $0.runtime = nil }
             onEnd(failure)
             ended.signal()
         }
     }
 
-    private func run(_ open: Opening) async throws {
+    private func run(_ open: Opening, _ onOpen: @Sendable (WorkerRuntime) -> Void) async throws {
         if state.withLock({ $0.isStopping }) { return }
         let runtime = try await open()
         let routes = HTTPRouting.byPath(runtime.routes)
@@ -40,6 +45,7 @@ final class PartitionWorker: Sendable {
             (state.runtime, state.routes) = (runtime, routes)
             return state.isStopping
         }
+        onOpen(runtime)
         if isStopping { await runtime.requestStop() }
         try await runtime.run(signals: [])
     }

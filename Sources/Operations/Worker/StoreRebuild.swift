@@ -149,9 +149,9 @@ package final class StoreRebuild: Sendable {
     private func checkCoverage(_ old: StoreDescription, _ begun: StoreDescription?) throws {
         let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
         let known = try admin.metadata().topics
-        let selection = configuration.kafka.partitions ?? .all
         var marks: [TopicPartition: Watermarks] = [:]
         for topic in configuration.topics {
+            let selection = configuration.selection(of: topic.name)
             for partition in known[topic.name] ?? [] where selection.contains(partition.number) {
                 let place = TopicPartition(topic.name, partition.number)
                 marks[place] = try admin.watermarks(place)

@@ -86,7 +86,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func run() throws {
-        let configuration = try options.load().configuration
+        let configuration = try options.load(takesAllStores: toKafka != nil).configuration
         let logger = options.logger(configuration)
         let model = try ObjectModel.load(path: configuration.model)
         for path in files { try CommandError.checkFile(path) }
