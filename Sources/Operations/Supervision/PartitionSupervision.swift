@@ -1,7 +1,7 @@
 import IngestCore
 
-/// Decides which partitions have a worker: those that the group gives to this process. A worker that fails rests, and
-/// starts again.
+/// Decides when the worker of each partition starts and stops. The group assigns a partition to this process, and takes it
+/// back. A worker that fails rests, and starts again.
 ///
 /// Times are in seconds of one monotonic clock.
 struct PartitionSupervision: Sendable {
@@ -76,8 +76,8 @@ struct PartitionSupervision: Sendable {
         if states[partition]?.phase == .opening { states[partition]?.phase = .running(since: time) }
     }
 
-    /// Whether the partition's worker starts again.
-    func hasWorker(_ partition: Int32) -> Bool { states[partition]?.isAssigned ?? false }
+    /// Whether the partition's worker starts again when it has ended.
+    func startsAgain(_ partition: Int32) -> Bool { states[partition]?.isAssigned ?? false }
 
     /// Notes the end of a partition's worker.
     ///

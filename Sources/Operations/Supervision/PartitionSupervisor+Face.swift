@@ -47,12 +47,7 @@ extension PartitionSupervisor {
                 .status { [self] in await statusReport() },
             ] + (http.console ? [StorePage.route { [self] in stores.map(\.partition) }] : [])
         return HTTPServer(
-            configuration: HTTPServerConfiguration(http), routes: routes, further: { [self] in storeRoutes(at: $0) },
-            logger: logger
-        ) { [logger, hooks] port in
-            logger.info("HTTP server listens", metadata: ["host": "\(http.host)", "port": .stringConvertible(port)])
-            hooks.onHTTPBound(port)
-        }
+            http, routes: routes, further: { [self] in storeRoutes(at: $0) }, hooks: hooks, logger: logger)
     }
 
     /// Returns the routes of a path below `/stores/PARTITION`, which are those of the partition's worker.

@@ -33,7 +33,7 @@ package final class PartitionSupervisor: Sendable {
         var topicGeneration = 0
     }
 
-    let model: ObjectModel
+    private let model: ObjectModel
     let logger: Logger
     let hooks: WorkerRuntime.Hooks
     let state: Mutex<State>
@@ -60,7 +60,7 @@ package final class PartitionSupervisor: Sendable {
         hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks()
     ) throws {
         guard let lead = configuration.partitionedTopics.first else {
-            throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+            throw RouteError.noTopics
         }
         try configuration.checkStorage(canKeep: model)
         _ = try configuration.decoders(model: model)
@@ -295,7 +295,7 @@ package final class PartitionSupervisor: Sendable {
     private func ended(_ partition: Int32, _ failure: (any Error)?) {
         let reason = failure.map { "\($0)" }
         if let reason {
-            let startsAgain = state.withLock { $0.supervision.hasWorker(partition) }
+            let startsAgain = state.withLock { $0.supervision.startsAgain(partition) }
             logger.error(
                 startsAgain
                     ? "the worker of a partition has ended, and starts again soon"

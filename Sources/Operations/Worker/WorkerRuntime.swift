@@ -131,9 +131,8 @@ package final class WorkerRuntime: Sendable {
             outages: outages)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, sources: sources ?? consumer, metrics: metrics,
-            health: health,
-            logger: logger, outages: outages, notifications: outputs.notifications, deadLetters: outputs.deadLetters,
-            directory: directory, takeover: takeover)
+            health: health, logger: logger, outages: outages, notifications: outputs.notifications,
+            deadLetters: outputs.deadLetters, directory: directory, takeover: takeover)
         desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
         connect()
     }
@@ -217,7 +216,7 @@ package final class WorkerRuntime: Sendable {
         hooks.readConfiguration.map { read in
             ConfigurationReloader(
                 running: configuration, model: store.model, logger: logger, isRebuilding: takeover != nil, read: read,
-                take: { [weak self] in self?.take($0) })
+                take: { [worker] in worker.take($0) })
         }
     }
 
@@ -277,12 +276,7 @@ package final class WorkerRuntime: Sendable {
     }
 
     private func httpServer() -> HTTPServer {
-        let host = configuration.http.host
-        return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
-            [logger, hooks] port in
-            logger.info("HTTP server listens", metadata: ["host": "\(host)", "port": .stringConvertible(port)])
-            hooks.onHTTPBound(port)
-        }
+        HTTPServer(configuration.http, routes: routes, hooks: hooks, logger: logger)
     }
 
     /// Delivers the rest of the outbox, saves the cursors and gives the lease up.
@@ -333,6 +327,27 @@ package final class WorkerRuntime: Sendable {
     }
 }
 
+extension HTTPServer {
+    /// Makes the server of a process with one worker or several, which tells the log and the program where it listens.
+    init(
+        _ http: HTTPConfiguration, routes: [HTTPRoute],
+        further: @escaping HTTPRouting.FurtherRoutes = { _ in nil }, hooks: WorkerRuntime.Hooks, logger: Logger
+    ) {
+        self.init(
+            configuration: HTTPServerConfiguration(http), routes: routes, further: further, logger: logger
+        ) { port in
+            logger.info("HTTP server listens", metadata: ["host": "\(http.host)", "port": .stringConvertible(port)])
+            hooks.onHTTPBound(port)
+        }
+    }
+}
+
+extension RouteError {
+    /// The error of a worker without anything to read.
+    static let noTopics = RouteError(
+        message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+}
+
 extension HealthRules {
     /// The checks that a worker of this configuration has to pass to be ready.
     fileprivate init(_ configuration: WorkerConfiguration, work: StoreWork.Kind?) {
@@ -350,7 +365,7 @@ extension WorkerConfiguration {
     /// Refuses a worker without anything to read.
     fileprivate func checkTopics() throws(RouteError) {
         guard topics.isEmpty else { return }
-        throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+        throw RouteError.noTopics
     }
 
     /// Opens the store, which may be one that is built to replace another.
