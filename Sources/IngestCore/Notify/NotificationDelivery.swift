@@ -90,7 +90,7 @@ final class NotificationDelivery: SinkDelivery {
     // MARK: Delivering
 
     func deliver(after cursor: Int64) throws -> DeliveredBatch? {
-        if let sent = sink.sentTopic, let loss = try sent.loss(through: cursor, entry: token) {
+        if let sent = sink.sentTopic, let loss = try sent.loss(through: cursor, entry: token, page: retained) {
             return try sendAgain(loss, sent, through: cursor)
         }
         if let resumed = try resume(after: cursor) { return resumed }
@@ -210,22 +210,36 @@ final class NotificationDelivery: SinkDelivery {
         var start = cursor
         do {
             while start < last {
-                let transactions = try store.read {
-                    try $0.history(
-                        after: start, limit: Int(min(200, last - start)), maximumChangeCount: Self.pageSize)
+                guard let page = try notified(after: start), entries.count < SentRecords.entryLimit else {
+                    return [last]
                 }
-                guard let end = transactions.last?.token, entries.count < SentTopic.entryLimit else { return [last] }
-                for transaction in transactions where transaction.token <= last {
-                    var isNotified = false
-                    builder.build(transaction, values: { _ in nil }, take: { _ in isNotified = true })
-                    if isNotified { entries.append(transaction.token) }
-                }
-                start = end
+                entries += page.entries.filter { $0 <= last }
+                start = page.end
             }
         } catch let error as StoreError where error.code == .historyExpired {
             return [last]
         }
         return entries
+    }
+
+    /// Reads the next transactions behind a token, those of them that were notified; nil where none follow.
+    ///
+    /// - Throws: `StoreError` with code `history.expired` where some of them are purged.
+    private func notified(after token: Int64) throws -> SentRecords.Page? {
+        let transactions = try store.read {
+            try $0.history(after: token, limit: 200, maximumChangeCount: Self.pageSize)
+        }
+        let entries = transactions.filter { transaction in
+            var isNotified = false
+            builder.build(transaction, values: { _ in nil }, take: { _ in isNotified = true })
+            return isNotified
+        }
+        return transactions.last.map { SentRecords.Page(entries: entries.map(\.token), end: $0.token) }
+    }
+
+    /// Reads the next notified transactions behind a token that the history still has; nil where none follow.
+    private func retained(after token: Int64) throws -> SentRecords.Page? {
+        try notified(after: max(token, try store.read { try $0.purgedToken() }))
     }
 
     /// Returns the sink's last entry where it is one that the store's cursor has still to reach.

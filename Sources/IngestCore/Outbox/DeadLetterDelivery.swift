@@ -65,7 +65,7 @@ final class DeadLetterDelivery: SinkDelivery {
 
     func deliver(after cursor: Int64) throws -> DeliveredBatch? {
         if let sent = sink.sentTopic,
-            let loss = try sent.loss(through: cursor, entry: records.id)
+            let loss = try sent.loss(through: cursor, entry: records.id, page: page)
                 ?? sent.loss(of: [], behind: cursor > 0 ? cursor : nil, entry: records.id)
         {
             return try sendAgain(loss, sent, through: cursor)
@@ -99,6 +99,13 @@ final class DeadLetterDelivery: SinkDelivery {
         health?.report(.outputLost(topic: topic, reason: reason))
         sent.sendAgain(loss, from: start, through: cursor)
         return DeliveredBatch(cursor: start, count: 0)
+    }
+
+    private func page(after id: Int64) throws -> SentRecords.Page? {
+        let letters = try store.read {
+            try $0.deadLetters(after: id, limit: Self.batchCount, maximumBytes: Self.batchBytes).map(\.id)
+        }
+        return letters.last.map { SentRecords.Page(entries: letters, end: $0) }
     }
 
     /// Sends letters and returns how many: all, or the first alone where one of them is refused.

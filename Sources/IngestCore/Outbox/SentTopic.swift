@@ -25,27 +25,16 @@ package final class SentTopic: Sendable {
         var sound: (marks: SentMarks, ends: [Int32: Int64])?
         /// Since when the broker has told an end before a mark, by the monotonic clock; nil while it tells none.
         var suspectedSince: Double?
-        /// Whether the worker ends: it asks no broker any more.
-        var isStopping = false
     }
 
     /// The topic's name.
     let topic: String
-    private let topics: any TopicLister
-    private let sources: any RecordSources
+    private let records: SentRecords
     private let clock: WorkerClock
     private let state = Mutex(State())
 
-    /// A worker that ends may have to wait for two answers.
-    private static let timeoutMilliseconds = 2000
-    private static let silenceSeconds = 10.0
     private static let confirmationSeconds = 5.0
-    /// The number of records before a partition's end among which entries are looked for.
-    private static let spans: [Int64] = [100, Int64(entryLimit)]
-    /// The number of entries that are looked for at most: each has a record.
-    static let entryLimit = 10_000
     private static func makeChecks() -> Recurrence { Recurrence(everySeconds: 2) }
-    private static let endsUnheard = KafkaError(.timedOut, "the worker ends before the broker answers")
 
     /// Makes the watch of a topic. It connects when it first looks.
     ///
@@ -71,8 +60,7 @@ package final class SentTopic: Sendable {
         topic: String, topics: any TopicLister, sources: any RecordSources, clock: WorkerClock = .system
     ) {
         self.topic = topic
-        self.topics = topics
-        self.sources = sources
+        records = SentRecords(topic: topic, topics: topics, sources: sources, clock: clock)
         self.clock = clock
     }
 
@@ -88,9 +76,7 @@ package final class SentTopic: Sendable {
     /// Goes on with the marks of the store, and returns the cursor behind which entries are sent again; nil where none are.
     func begin(_ text: String?) -> Int64? {
         state.withLock { state in
-            let isStopping = state.isStopping
             state = State()
-            state.isStopping = isStopping
             state.marks = text.flatMap { SentMarks($0) } ?? SentMarks()
             state.begun = state.marks
             state.areMarksLoaded = true
@@ -121,7 +107,7 @@ package final class SentTopic: Sendable {
     }
 
     /// Ends a look that waits for records, and lets no other begin.
-    func prepareToStop() { state.withLock { $0.isStopping = true } }
+    func prepareToStop() { records.prepareToStop() }
 
     // MARK: Looking
 
@@ -132,12 +118,15 @@ package final class SentTopic: Sendable {
     ///   - cursor: the last entry that was delivered. A later one before a mark was under way during the loss: the entries
     ///     before it may be lost.
     ///   - entry: returns the number of the outbox's entry that a record carries, or nil.
+    ///   - page: reads the store's entries behind a number; nil where none follow.
     /// - Throws: `KafkaError` where something is lost, and the rest cannot be read now.
-    func loss(through cursor: Int64, entry: (ConsumedRecord) throws -> Int64?) throws -> Loss? {
+    func loss(
+        through cursor: Int64, entry: SentRecords.Entry, page: (Int64) throws -> SentRecords.Page?
+    ) throws -> Loss? {
         let marks = try state.withLock { state throws(KafkaError) -> SentMarks? in
-            if state.isStopping {
+            if records.isStopping {
                 // A delivery over lost records would hide the loss from the next worker.
-                if state.suspectedSince != nil || state.marks.showsLoss { throw Self.endsUnheard }
+                if state.suspectedSince != nil || state.marks.showsLoss { throw SentRecords.endsUnheard }
                 return nil
             }
             let isDue = state.checks.isDue(at: clock.seconds()) || state.suspectedSince != nil
@@ -158,10 +147,16 @@ package final class SentTopic: Sendable {
         for (partition, end) in lost.sorted(by: { $0.key < $1.key }) {
             guard let known = last else { break }
             let ordered = marks.orderedEnd(partition, end)
-            let kept = try lastEntry(TopicPartition(topic, partition), before: ordered) { record in
+            let kept = try records.lastEntry(partition, before: ordered) { record in
                 try entry(record).flatMap { $0 > cursor ? nil : $0 }
             }
             last = kept.map { min($0, known) }
+        }
+        if let known = last {
+            let marked = marks.partitions.map { ($0, lost[$0] ?? marks.mark($0)) }
+            let gap = try records.firstGap(
+                through: known, ends: Dictionary(uniqueKeysWithValues: marked), entry, page: page)
+            last = gap.map { $0 - 1 } ?? last
         }
         return Loss(partitions: lost, lastEntry: last)
     }
@@ -184,29 +179,17 @@ package final class SentTopic: Sendable {
     }
 
     private func lost(_ marks: SentMarks) throws -> [Int32: Int64] {
-        guard let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic],
-            !found.isEmpty
-        else { return [:] }
-        let partitions = Set(found.map(\.number))
-        let asked = marks.partitions.filter { partitions.contains($0) }.map { TopicPartition(topic, $0) }
-        let told = try topics.ends(of: asked, timeoutMilliseconds: Self.timeoutMilliseconds)
-        var ends = Dictionary(uniqueKeysWithValues: told.map { ($0.key.partition, $0.value) })
+        let partitions = try records.partitions()
+        if partitions.isEmpty { return [:] }
+        var ends = try records.toldEnds(of: marks.partitions.filter { partitions.contains($0) })
         if state.withLock({ $0.sound?.marks == marks && $0.sound?.ends == ends }) { return [:] }
         let sound = (marks: marks, ends: ends)
         for (partition, told) in ends {
-            ends[partition] = try end(of: TopicPartition(topic, partition), told: told, mark: marks.mark(partition))
+            ends[partition] = try records.end(of: partition, told: told, mark: marks.mark(partition))
         }
         let lost = marks.lost(partitions, ends: ends)
         if lost.isEmpty { state.withLock { $0.sound = sound } }
         return lost
-    }
-
-    /// Returns the end of a partition. Where the broker tells one before the mark, the records show whether it is right.
-    /// Tansu 0.6 tells an end that lies within the last batch.
-    private func end(of partition: TopicPartition, told: Int64, mark: Int64) throws -> Int64 {
-        var end = told
-        if told < mark { try read(partition, from: told, before: mark) { end = $0.offset + 1 } }
-        return end
     }
 
     /// Looks in the topic for the entries that the sink has finished. A worker that was killed has not saved the places of
@@ -223,7 +206,7 @@ package final class SentTopic: Sendable {
     /// - Throws: `KafkaError` where the broker does not answer; what the parameters throw.
     func loss(
         of finished: @autoclosure () throws -> [Int64], behind reached: @autoclosure () throws -> Int64?,
-        entry: (ConsumedRecord) throws -> Int64?
+        entry: SentRecords.Entry
     ) throws -> Loss? {
         let (begun, areLoaded) = state.withLock { ($0.begun, $0.areMarksLoaded) }
         guard let marks = begun else { return nil }
@@ -237,21 +220,21 @@ package final class SentTopic: Sendable {
 
     private func look(
         for entries: [Int64], behind firstUnsaved: Int64?, _ marks: SentMarks,
-        _ entry: (ConsumedRecord) throws -> Int64?
+        _ entry: SentRecords.Entry
     ) throws -> Loss? {
-        let found = try topics.metadata(timeoutMilliseconds: Self.timeoutMilliseconds).topics[topic] ?? []
+        let partitions = try records.partitions()
         var (lost, isWhole, reachesCursor, isComplete) = (entries.first, false, false, false)
-        var places: [TopicPartition: Int64] = [:]
+        var places: [Int32: Int64] = [:]
         var kept: [Int32: (entry: Int64, offset: Int64)] = [:]
-        for span in Self.spans where lost != nil {
-            isWhole = !found.isEmpty
+        for span in SentRecords.spans where lost != nil {
+            isWhole = !partitions.isEmpty
             (reachesCursor, isComplete) = (isWhole, isWhole)
             kept = [:]
             var present: Set<Int64> = []
-            for number in found.map(\.number) {
-                let (partition, mark) = (TopicPartition(topic, number), marks.mark(number))
-                let range = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
-                let end = try end(of: partition, told: range.high, mark: mark)
+            for partition in partitions.sorted() {
+                let mark = marks.mark(partition)
+                let range = try records.watermarks(partition)
+                let end = try records.end(of: partition, told: range.high, mark: mark)
                 let start = max(range.low, end - span)
                 isComplete = isComplete && start == 0
                 // The marks may have a part of the batch already: its last record counts wherever it stands.
@@ -260,15 +243,15 @@ package final class SentTopic: Sendable {
                     reachesCursor = reachesCursor && mark == 0
                     continue
                 }
-                let isRead = try read(partition, from: start, before: end) { record in
+                let isRead = try records.read(partition, from: start, before: end) { record in
                     guard let found = try entry(record) else { return }
                     places[partition] = max(places[partition] ?? 0, record.offset)
                     present.insert(found)
-                    if found < entries[0] { kept[number] = (found, record.offset) }
+                    if found < entries[0] { kept[partition] = (found, record.offset) }
                 }
                 isWhole = isWhole && isRead
                 // A record of an entry before shows that the look begins before the cursor's.
-                let isBefore = kept[number] != nil || start == range.low
+                let isBefore = kept[partition] != nil || start == range.low
                 reachesCursor = reachesCursor && (mark == 0 || start < mark && isBefore)
             }
             // A topic without any entry may have lost them to age, unless it still begins with its first record.
@@ -276,8 +259,8 @@ package final class SentTopic: Sendable {
             lost = entries.first { !present.contains($0) }
         }
         let known = state.withLock { $0.marks }
-        for (partition, offset) in places where offset >= known.mark(partition.partition) {
-            onDelivery(partition, offset)
+        for (partition, offset) in places where offset >= known.mark(partition) {
+            onDelivery(TopicPartition(topic, partition), offset)
         }
         guard let lost, isWhole else { return nil }
         if let first = firstUnsaved, lost >= first { return Loss(partitions: [:], lastEntry: lost - 1) }
@@ -288,61 +271,8 @@ package final class SentTopic: Sendable {
             // A record that was under way during an earlier loss has not all others before it.
             let ordered = marks.orderedEnd(number, offset + 1)
             if ordered > offset { return last }
-            return try lastEntry(TopicPartition(topic, number), before: ordered, entry) ?? 0
+            return try records.lastEntry(number, before: ordered, entry) ?? 0
         }
         return Loss(partitions: [:], lastEntry: ends.min())
-    }
-
-    /// Returns the last entry of a partition before an offset, or nil where there is none among the last records.
-    private func lastEntry(
-        _ partition: TopicPartition, before end: Int64, _ entry: (ConsumedRecord) throws -> Int64?
-    ) throws -> Int64? {
-        if end == 0 { return nil }
-        let low = try topics.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).low
-        for span in Self.spans where low < end {
-            let start = max(low, end - span)
-            if let last = try lastEntry(partition, from: start, before: end, entry) { return last }
-            if start == low { break }
-        }
-        return nil
-    }
-
-    private func lastEntry(
-        _ partition: TopicPartition, from start: Int64, before end: Int64, _ entry: (ConsumedRecord) throws -> Int64?
-    ) throws -> Int64? {
-        var last: Int64?
-        try read(partition, from: start, before: end) { last = try entry($0) ?? last }
-        return last
-    }
-
-    /// Reads a partition from one offset up to another, or up to its end where that comes first.
-    ///
-    /// - Returns: whether it came so far. The worker may only write, or an open transaction hides the rest.
-    /// - Throws: `KafkaError` where the broker is silent; what `each` throws.
-    @discardableResult
-    private func read(
-        _ partition: TopicPartition, from start: Int64, before end: Int64, _ each: (ConsumedRecord) throws -> Void
-    ) throws -> Bool {
-        let source = try sources.withoutGroup()
-        defer { try? source.close(timeoutMilliseconds: Self.timeoutMilliseconds) }
-        try source.assign(adding: [partition: start])
-        var heard = clock.seconds()
-        while clock.seconds() - heard < Self.silenceSeconds, !state.withLock({ $0.isStopping }) {
-            let batch = try source.poll(maxRecords: 1000, timeoutMilliseconds: 100)
-            for record in batch {
-                if record.offset < end { try each(record) }
-                if record.offset >= end - 1 { return true }
-            }
-            let ends = batch.errors.filter { $0.error.code == .partitionEnd }
-            if !ends.isEmpty { return ends.contains { $0.offset ?? 0 >= end } }
-            let codes = batch.errors.map(\.error.code)
-            if codes.contains(KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")) { return false }
-            if !batch.isEmpty { heard = clock.seconds() }
-        }
-        if state.withLock({ $0.isStopping }) {
-            throw Self.endsUnheard
-        }
-        throw KafkaError(
-            .timedOut, "the broker has given nothing of \(partition) for \(Int(Self.silenceSeconds)) seconds")
     }
 }
