@@ -45,7 +45,10 @@ struct IngestWorker: AsyncParsableCommand {
             } else {
                 // It blocks its thread, and a machine of one processor has a single thread for Swift's tasks.
                 nonisolated(unsafe) var blocking = command
-                try await BlockingThread.run(named: "command") { try blocking.run() }
+                try await BlockingThread.run(named: "command") {
+                    guard var storeCommand = blocking as? any StoreCommand else { return try blocking.run() }
+                    try storeCommand.runForStores()
+                }
             }
             try Console.checkOutput()
         } catch {

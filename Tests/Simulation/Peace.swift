@@ -35,11 +35,13 @@ struct Peace {
     private func rest() {
         // The role of a worker that was killed ends by a calendar, which may have jumped back.
         var undeliveredSeconds = -Double.infinity
-        let end = world.seconds + 300
+        var (reached, end) = (Int64.min, world.seconds)
         while world.violation == nil {
             world.pass(seconds: 0.5)
             if !world.processes.contains(where: \.delivers) { undeliveredSeconds = world.seconds }
             if isAtRest(undeliveredSeconds) { return }
+            let read = world.storedPositions.values.reduce(0, +)
+            if read > reached { (reached, end) = (read, world.seconds + 300) }
             if world.seconds > end {
                 let failures = world.processes.map { "worker \($0.number) \($0.state) \($0.failures)" }
                 return world.violate(

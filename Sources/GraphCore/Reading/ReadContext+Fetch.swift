@@ -84,8 +84,22 @@ extension ReadContext {
             return true
         }
         guard hasMore, let object = objects.last else { return FetchedPage(objects: objects, next: nil) }
-        let cursor = FetchCursor(fingerprint: request.fingerprint, pk: object.pk, values: last)
-        return FetchedPage(objects: objects, next: cursor.text)
+        let position = FetchPosition(pk: object.pk, values: last)
+        return FetchedPage(objects: objects, next: request.cursorText(at: position))
+    }
+
+    /// Returns the objects that a request asks for, each with its place in the request's order.
+    ///
+    /// - Throws: as `fetch(_:)`.
+    package func placedObjects(
+        _ request: CheckedFetchRequest
+    ) throws -> [(object: FetchedObject, position: FetchPosition)] {
+        var objects: [(object: FetchedObject, position: FetchPosition)] = []
+        try session.objects(try ready(ofObjects(request)), withOrder: true) { object, order in
+            objects.append((object, FetchPosition(pk: object.pk, values: order)))
+            return true
+        }
+        return objects
     }
 
     // MARK: Rows

@@ -70,7 +70,7 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The partitions that a list names; nil for a share, which follows the partitions that there are.
-    var named: [Int32]? {
+    package var named: [Int32]? {
         guard case .list(let ranges) = self else { return nil }
         return ranges.flatMap { $0 }
     }

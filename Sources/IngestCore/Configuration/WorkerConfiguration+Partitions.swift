@@ -1,4 +1,7 @@
+import Foundation
 import GraphCore
+import KafkaClient
+import Logging
 
 /// Configurations with a store for each partition.
 extension WorkerConfiguration {
@@ -20,6 +23,38 @@ extension WorkerConfiguration {
 
     /// The topics of which each store reads one partition, or the worker's share.
     package var partitionedTopics: [String] { topics.filter { !$0.broadcast }.map(\.name) }
+
+    /// Returns the partitions that have stores: the files that are there, or in PostgreSQL the partitions of the topics.
+    ///
+    /// - Throws: `KafkaError` where the broker does not answer.
+    package func partitionsWithStore() throws -> [Int32] {
+        if case .file(let template) = storeKind { return Self.partitions(ofFiles: template) }
+        let admin = try Admin(
+            configuration: kafka.clientConfiguration(
+                logger: Logger(label: "stores") { _ in
+                    SwiftLogNoOpLogHandler()
+                }))
+        let topics = try admin.metadata().topics
+        return Set(partitionedTopics.flatMap { topics[$0, default: []].map(\.number) }).sorted()
+    }
+
+    /// Returns the partitions whose files are there.
+    ///
+    /// - Parameter template: a path with the mark, which may stand in it several times.
+    static func partitions(ofFiles template: String) -> [Int32] {
+        let mark = StoreConfiguration.partitionMark
+        let parts = template.components(separatedBy: mark)
+        var found = glob_t()
+        defer { globfree(&found) }
+        let escaped = parts.map { part in part.map { "*?[\\".contains($0) ? "\\\($0)" : "\($0)" }.joined() }
+        guard glob(escaped.joined(separator: "*"), 0, nil, &found) == 0 else { return [] }
+        let paths = (0..<Int(found.gl_pathc)).compactMap { found.gl_pathv[$0].map { String(cString: $0) } }
+        let partitions = paths.compactMap { path -> Int32? in
+            guard let partition = Int32(path.dropFirst(parts[0].count).prefix { $0.isNumber }) else { return nil }
+            return template.replacing(mark, with: "\(partition)") == path ? partition : nil
+        }
+        return partitions.sorted()
+    }
 
     /// Returns the configuration of the worker that reads one partition of each topic into the partition's store.
     package func ofPartition(_ partition: Int32) -> WorkerConfiguration {

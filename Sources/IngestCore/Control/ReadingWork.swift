@@ -65,7 +65,8 @@ struct ReadingWork: Sendable {
         guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
         try DurableFile.makeFolder(folder)
         let name = configuration.isStoreInFile ? URL(filePath: configuration.store.path).deletingPathExtension() : nil
-        let prefix = "\(name?.lastPathComponent ?? "store")-"
+        let number = configuration.store.partition.map { "-\($0)" } ?? ""
+        let prefix = "\(name?.lastPathComponent ?? "store\(number)")-"
         StoreBackup.removeLeftovers(in: folder, prefix: prefix)
         let stamp = Timestamp.text(time).filter { $0 != "-" && $0 != ":" }
         let file = "\(prefix)\(stamp).sqlite"

@@ -16,6 +16,8 @@ enum Console {
     }
 
     private static let notes = Mutex(Notes())
+    /// The store that the command runs for, where it runs for several.
+    private static let store = Mutex<(partition: Int32, marksOutput: Bool)?>(nil)
     /// The first error that kept text from standard output.
     private static let failure = Mutex<Int32?>(nil)
 
@@ -34,14 +36,36 @@ enum Console {
         }
     }
 
+    /// Notes the store that the command runs for from now on, one of several.
+    ///
+    /// - Parameter marksOutput: whether lines of standard output name the store.
+    static func begin(store partition: Int32, marksOutput: Bool) {
+        store.withLock { $0 = (partition, marksOutput) }
+    }
+
+    /// Notes that what follows is of no store, or of all of them.
+    static func endStores() { store.withLock { $0 = nil } }
+
     static func print(_ text: String) { write(text + "\n") }
 
     /// Writes to standard output. A command whose text is lost goes on, and ``checkOutput()`` fails at its end.
     static func write(_ text: String) {
+        let partition = store.withLock { $0.flatMap { $0.marksOutput ? $0.partition : nil } }
+        let text = partition.map { marked(text, $0) } ?? text
         failure.withLock { failure in
             // Text after a gap would look whole.
             if failure == nil { failure = LogSink.write(Array(text.utf8), to: STDOUT_FILENO) }
         }
+    }
+
+    /// Returns lines that name a store: objects by a member, texts by a number before them.
+    static func marked(_ text: String, _ partition: Int32) -> String {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        return lines.map { line in
+            if line.isEmpty { return "\n" }
+            return line.first == "{" ? "{\"store\":\(partition),\(line.dropFirst())\n" : "\(partition)  \(line)\n"
+        }.joined()
     }
 
     /// Throws where standard output did not take everything. A reader who has closed the pipe wants no more.
@@ -53,6 +77,7 @@ enum Console {
     /// Writes a line to standard error, whatever the level of the log. Parts of records cannot control the terminal.
     static func note(_ text: String, level: Logger.Level = .notice) {
         let notes = notes.withLock { $0 }
+        let text = store.withLock { $0.map { "store \($0.partition): \(text)" } } ?? text
         if let logger = notes.logger { return logger.log(level: level, "\(text)") }
         draw(notes.redactor.redacted(text).visible + "\n")
     }

@@ -3,6 +3,7 @@ import Foundation
 import GraphCore
 import IngestCore
 import Logging
+import Synchronization
 
 /// The options that every command takes.
 struct SharedOptions: ParsableArguments {
@@ -14,8 +15,11 @@ struct SharedOptions: ParsableArguments {
     @Option(name: .long, help: "Sets a configuration key, as in --set store.path=data/store.sqlite. May be repeated.")
     var set: [String] = []
 
-    @Option(name: .long, help: "Where each partition has a store: the partition whose store is meant.")
-    var store: Int32?
+    @Option(
+        name: .long,
+        help: "Where each partition has a store: the stores that are meant, as in 3 or 0-3,7; by default all there are."
+    )
+    var store: StoreChoice?
 
     @Option(name: .long, help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String?
@@ -26,10 +30,15 @@ struct SharedOptions: ParsableArguments {
     ///   - fixed: the settings that the command does not leave to the user, as in `--set`.
     ///   - takesAllStores: whether the command is for all stores, where each partition has one.
     func load(fixed: [String] = [], takesAllStores: Bool = false) throws -> LoadedConfiguration {
-        let level = logLevel.map { ["log.level=\($0)"] } ?? []
-        var loaded = try WorkerConfiguration.load(
-            file: config, settings: set + level + fixed, environment: ProcessInfo.processInfo.environment)
+        var loaded = try loadAll(fixed: fixed)
         loaded.configuration = try chosen(loaded.configuration, takesAllStores: takesAllStores)
+        return loaded
+    }
+
+    private func loadAll(fixed: [String] = []) throws -> LoadedConfiguration {
+        let level = logLevel.map { ["log.level=\($0)"] } ?? []
+        let loaded = try WorkerConfiguration.load(
+            file: config, settings: set + level + fixed, environment: ProcessInfo.processInfo.environment)
         Console.begin(loaded.configuration)
         return loaded
     }
@@ -40,11 +49,28 @@ struct SharedOptions: ParsableArguments {
             if store == nil { return configuration }
             throw ValidationError("--store is for a configuration with {partition} in store.path or store.url")
         }
-        if let store { return configuration.ofPartition(store) }
+        if let partition = store?.one { return configuration.ofPartition(partition) }
+        if store != nil { throw ValidationError("--store names one store here, as in --store 0") }
         if takesAllStores { return configuration }
         throw CommandError(
             code: ExitStatus.configuration,
             description: "Each partition has a store of its own. Choose one, as in --store 0")
+    }
+
+    /// Returns the partitions whose stores are meant; nil where one store is.
+    ///
+    /// - Throws: `CommandError` where no store is there.
+    func severalStores() throws -> [Int32]? {
+        if store?.one != nil { return nil }
+        let configuration = try loadAll().configuration
+        guard configuration.hasStoreForEachPartition else { return nil }
+        if let store { return store.partitions }
+        let partitions = try configuration.partitionsWithStore()
+        if !partitions.isEmpty { return partitions }
+        throw CommandError(
+            code: ExitStatus.badData,
+            description:
+                "No partition has a store at \(configuration.storePlace) yet. Check the place, or run the worker")
     }
 
     /// Reads the configuration again, from the same sources.
@@ -54,15 +80,22 @@ struct SharedOptions: ParsableArguments {
             let configuration = try WorkerConfiguration.load(
                 file: file, settings: settings, environment: ProcessInfo.processInfo.environment
             ).configuration
-            return store.map { configuration.ofPartition($0) } ?? configuration
+            return store?.one.map { configuration.ofPartition($0) } ?? configuration
         }
     }
 
+    private static let hasLogging = Mutex(false)
+
     /// Makes the logger, which writes to standard error.
     func logger(_ configuration: WorkerConfiguration) -> Logger {
-        LoggingSystem.bootstrap(
-            StructuredLogHandler.factory(
-                configuration.log, secretValues: configuration.secretValues, setsProcessLevel: true))
+        Self.hasLogging.withLock { hasLogging in
+            // A command may run for several stores.
+            if hasLogging { return }
+            hasLogging = true
+            LoggingSystem.bootstrap(
+                StructuredLogHandler.factory(
+                    configuration.log, secretValues: configuration.secretValues, setsProcessLevel: true))
+        }
         return Logger(label: "ingest-worker")
     }
 

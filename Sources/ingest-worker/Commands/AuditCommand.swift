@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 import IngestCore
 
-struct AuditCommand: ReadingCommand {
+struct AuditCommand: ReadingCommand, StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Lists the administrative requests to the store: who, what, when, and the result.",
@@ -22,6 +22,8 @@ struct AuditCommand: ReadingCommand {
     var limit = 100
 
     @OptionGroup var form: ListForm
+
+    var argumentOfOneStore: String? { before.map { _ in "The number of --before" } }
 
     func run() throws {
         let store = try options.openForReading()

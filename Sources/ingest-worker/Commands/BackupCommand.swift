@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 import IngestCore
 
-struct BackupCommand: ParsableCommand {
+struct BackupCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Writes the store, as of one commit, into a new file, while the worker goes on.",
@@ -10,6 +10,7 @@ struct BackupCommand: ParsableCommand {
             The backup is verified before it gets its name. Without FILE it goes into the folder backup.folder under a \
             new name; a running worker takes it then, and notes it in the audit. With FILE this process takes it. A \
             store in PostgreSQL becomes a file too; 'restore' brings it back.
+            With a store for each partition, FILE has {partition}, or --store chooses one.
             Example: ingest-worker backup --set backup.folder=/backup
             Example: ingest-worker backup /backup/chat.sqlite --set store.path=data/chat.sqlite
             """)
@@ -25,6 +26,10 @@ struct BackupCommand: ParsableCommand {
     @Flag(help: "Prints path, size, last transaction and positions as JSON.")
     var json = false
 
+    var argumentOfOneStore: String? {
+        file.flatMap { $0.contains(StoreConfiguration.partitionMark) ? nil : "A file without {partition}" }
+    }
+
     func run() throws {
         let progress = ProgressPrinter(isShown: !json)
         let backup = try progress.finishing { try take(progress.show) }
@@ -32,7 +37,8 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func take(_ show: @escaping (StoreStep) -> Void) throws -> BackupSummary {
-        guard let file else {
+        let partition = options.store?.one.map { "\($0)" } ?? StoreConfiguration.partitionMark
+        guard let file = file?.replacing(StoreConfiguration.partitionMark, with: partition) else {
             let result = try options.carryOut(.backUp(verifies: !skipsVerification), onStep: show)
             if case .backedUp(let backup) = result { return backup }
             throw CommandError(code: ExitStatus.internalError, description: "The worker answered another request")

@@ -7,7 +7,7 @@ struct ConflictsCommand: ParsableCommand {
         commandName: "conflicts", abstract: "Shows the conflicts that merge policies resolved.",
         subcommands: [List.self, Drop.self], defaultSubcommand: List.self)
 
-    struct List: ReadingCommand {
+    struct List: ReadingCommand, StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists resolved conflicts with both values and the decision.",
             discussion: "Example: ingest-worker conflicts list --limit 20")
@@ -21,6 +21,8 @@ struct ConflictsCommand: ParsableCommand {
         var limit = 100
 
         @OptionGroup var form: ListForm
+
+        var argumentOfOneStore: String? { after == 0 ? nil : "The number of --after" }
 
         func run() throws {
             let store = try options.openForReading()

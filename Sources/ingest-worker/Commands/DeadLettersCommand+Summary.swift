@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 
 extension DeadLettersCommand {
-    struct Summary: ReadingCommand {
+    struct Summary: ReadingCommand, StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "summary",
             abstract: "Counts dead letters by code, topic and entity, with the first and the last time.",

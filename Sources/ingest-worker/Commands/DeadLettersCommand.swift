@@ -9,7 +9,7 @@ struct DeadLettersCommand: ParsableCommand {
         subcommands: [List.self, Summary.self, Show.self, Retry.self, Drop.self, Export.self],
         defaultSubcommand: List.self)
 
-    struct List: ReadingCommand {
+    struct List: ReadingCommand, StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists dead letters with their places and reasons.",
             discussion: """
@@ -28,6 +28,8 @@ struct DeadLettersCommand: ParsableCommand {
 
         @Flag(help: "Prints one JSON object per line, with the original bytes in base64.")
         var json = false
+
+        var argumentOfOneStore: String? { after == 0 ? nil : "The number of --after" }
 
         func run() throws {
             let selection = try conditions.selection()
@@ -65,7 +67,7 @@ struct DeadLettersCommand: ParsableCommand {
         }
     }
 
-    struct Retry: ParsableCommand {
+    struct Retry: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "retry", abstract: "Applies dead letters again, with the current model and routes.",
             discussion: """
@@ -80,6 +82,8 @@ struct DeadLettersCommand: ParsableCommand {
 
         @Flag(help: "Prints the summary as JSON.")
         var json = false
+
+        var argumentOfOneStore: String? { selection.argumentOfOneStore }
 
         func run() throws {
             let request = ControlRequest.retryDeadLetters(try selection.selection(isRequired: false))
@@ -96,7 +100,7 @@ struct DeadLettersCommand: ParsableCommand {
         }
     }
 
-    struct Drop: ParsableCommand {
+    struct Drop: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "drop", abstract: "Removes dead letters permanently.",
             discussion: """
@@ -114,6 +118,8 @@ struct DeadLettersCommand: ParsableCommand {
         @Flag(help: "Prints one JSON object with the count of dead letters.")
         var json = false
 
+        var argumentOfOneStore: String? { selection.argumentOfOneStore }
+
         func run() throws {
             let selection = try selection.selection(isRequired: !all)
             let answer = try options.carryOut(.dropDeadLetters(selection))
@@ -123,7 +129,7 @@ struct DeadLettersCommand: ParsableCommand {
         }
     }
 
-    struct Export: ReadingCommand {
+    struct Export: ReadingCommand, StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Prints dead letters as JSON lines that 'replay' reads again.",
             discussion: """
@@ -133,6 +139,9 @@ struct DeadLettersCommand: ParsableCommand {
 
         @OptionGroup var options: SharedOptions
         @OptionGroup var selection: LetterOptions
+
+        var argumentOfOneStore: String? { selection.argumentOfOneStore }
+        var printsForPrograms: Bool { true }
 
         func run() throws {
             let selection = try selection.selection(isRequired: false)
@@ -149,6 +158,8 @@ struct LetterOptions: ParsableArguments {
     var ids: [Int64] = []
 
     @OptionGroup var conditions: LetterConditions
+
+    var argumentOfOneStore: String? { ids.isEmpty ? nil : "The number of a dead letter" }
 
     /// Returns the selection of dead letters that the options state.
     func selection(isRequired: Bool) throws -> DeadLetterSelection {

@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 import IngestCore
 
-struct FetchCommand: ReadingCommand {
+struct FetchCommand: ReadingCommand, StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Shows objects of the store.",
         discussion: """
@@ -73,7 +73,7 @@ struct FetchCommand: ReadingCommand {
 
     func run() throws {
         let store = try options.openForReading()
-        let checked = try checkedRequest(store.model)
+        let checked = try checkedRequest(store.model, after: after)
         if explain {
             Console.write(try store.read { try $0.explain(checked, counting: count) }.text)
         } else if count {
@@ -87,7 +87,7 @@ struct FetchCommand: ReadingCommand {
         }
     }
 
-    private func checkedRequest(_ model: ObjectModel) throws -> CheckedFetchRequest {
+    func checkedRequest(_ model: ObjectModel, after: String?) throws -> CheckedFetchRequest {
         var request = FetchRequest(entity, where: condition)
         request.limit = limit ?? (count ? nil : 100)
         request.offset = offset

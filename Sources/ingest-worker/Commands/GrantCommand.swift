@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 import IngestCore
 
-struct GrantCommand: ParsableCommand {
+struct GrantCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant",
         abstract: "Gives a role of a PostgreSQL server rights on the store, instead of those that it has.",

@@ -3,7 +3,7 @@ import GraphCore
 import IngestCore
 
 extension HistoryCommand {
-    struct Confirm: ParsableCommand {
+    struct Confirm: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "confirm", abstract: "Lets purges by age go on that a jump of the clock holds.",
             discussion: """

@@ -7,7 +7,7 @@ struct HistoryCommand: ParsableCommand {
         commandName: "history", abstract: "Shows or purges the history of changes, and the cursors of its readers.",
         subcommands: [List.self, Cursors.self, Purge.self, Confirm.self], defaultSubcommand: List.self)
 
-    struct List: ReadingCommand {
+    struct List: ReadingCommand, StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists transactions with their changes, in order.",
             discussion: """
@@ -17,7 +17,8 @@ struct HistoryCommand: ParsableCommand {
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Only transactions after this token: a number, or STORE:NUMBER.")
+        @Option(
+            help: "Only transactions after this token: a number, or STORE:NUMBER; of several stores 0=NUMBER,1=NUMBER.")
         var after: String?
 
         @Option(help: "Only transactions saved at this time or later. Give \(Timestamp.forms).")
@@ -47,19 +48,38 @@ struct HistoryCommand: ParsableCommand {
         @Flag(help: "Prints only the number of changes.")
         var count = false
 
-        func run() throws {
+        func run() throws { _ = try show() }
+
+        func run(forStores partitions: [Int32]) throws {
+            var reached = StorePositions()
+            if let after {
+                guard let positions = StorePositions(after) else {
+                    throw ValidationError("--after takes a token of each store, as in 0=120,1=80")
+                }
+                reached = positions
+            }
+            try runForEach(of: partitions) { command in
+                guard let partition = command.options.store?.one else { return }
+                command.after = reached[partition]
+                if let token = try command.show() { reached[partition] = "\(token)" }
+            }
+            if !count { Console.note("more: --after \(reached)") }
+        }
+
+        /// Shows the history of one store, and returns the last token that it has shown.
+        private func show() throws -> Int64? {
             guard limit >= 0 else { throw ValidationError("--limit takes a number from 0 up") }
             let store = try options.openForReading()
             let request = try request(store)
             if count {
                 Console.print("\(try store.historyCount(request))")
-                return
+                return nil
             }
             let printer = HistoryPrinter(store: store, builder: try Self.builder(store), json: json)
             if isFiltered {
-                try printer.showMatching(request, limit: limit)
+                return try printer.showMatching(request, limit: limit)
             } else {
-                try printer.showAll(after: request.after?.number, limit: limit)
+                return try printer.showAll(after: request.after?.number, limit: limit)
             }
         }
 
@@ -129,7 +149,7 @@ struct HistoryCommand: ParsableCommand {
                 """,
             subcommands: [Show.self, Put.self, Remove.self], defaultSubcommand: Show.self)
 
-        struct Show: ReadingCommand {
+        struct Show: ReadingCommand, StoreCommand {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "Shows each cursor's token, age and lag.")
 
@@ -199,7 +219,7 @@ struct HistoryCommand: ParsableCommand {
         }
     }
 
-    struct Purge: ParsableCommand {
+    struct Purge: StoreCommand {
         static let configuration = CommandConfiguration(
             commandName: "purge",
             abstract: "Removes old history, except transactions that a named cursor has not read.",
@@ -230,6 +250,8 @@ struct HistoryCommand: ParsableCommand {
             }
             if let before, before < 0 { throw ValidationError("--before takes a token, a number from 0 up") }
         }
+
+        var argumentOfOneStore: String? { before.map { _ in "The token of --before" } }
 
         func run() throws {
             let loaded = try options.load().configuration

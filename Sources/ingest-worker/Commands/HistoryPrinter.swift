@@ -7,17 +7,19 @@ struct HistoryPrinter {
     let builder: NotificationBuilder
     let json: Bool
 
-    /// Prints whole transactions.
-    func showAll(after token: Int64?, limit: Int) throws {
+    /// Prints whole transactions, and returns the token of the last one.
+    func showAll(after token: Int64?, limit: Int) throws -> Int64? {
+        var shown: Int64?
         var after = try token ?? store.read { try $0.purgedToken() }
         var left = limit
         while left > 0 {
             let transactions = try store.read { try $0.history(after: after, limit: left) }
-            guard let last = transactions.last else { return }
+            guard let last = transactions.last else { break }
             for transaction in transactions { try show(transaction) }
             left -= transactions.count
-            after = last.token
+            (after, shown) = (last.token, last.token)
         }
+        return shown
     }
 
     private func show(_ transaction: HistoryTransaction) throws {
@@ -32,8 +34,8 @@ struct HistoryPrinter {
         }
     }
 
-    /// Prints the changes that a request asks for, of at most `limit` transactions.
-    func showMatching(_ request: HistoryRequest, limit: Int) throws {
+    /// Prints the changes that a request asks for, of at most `limit` transactions, and returns the token of the last one.
+    func showMatching(_ request: HistoryRequest, limit: Int) throws -> Int64? {
         var next: HistoryRequest? = request
         next?.limit = 5000
         var last: Int64?
@@ -42,7 +44,7 @@ struct HistoryPrinter {
             let page = try store.read { try $0.history(request) }
             for transaction in page.transactions {
                 if transaction.token != last {
-                    if left == 0 { return }
+                    if left == 0 { return last }
                     left -= 1
                     if !json { showHead(transaction) }
                 }
@@ -51,6 +53,7 @@ struct HistoryPrinter {
             }
             next = page.next
         }
+        return last
     }
 
     private func showHead(_ transaction: HistoryTransaction) {

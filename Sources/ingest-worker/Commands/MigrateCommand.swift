@@ -4,7 +4,7 @@ import IngestCore
 import Operations
 import SQLiteStorage
 
-struct MigrateCommand: ParsableCommand {
+struct MigrateCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Migrates the store to the configured model, or shows the plan.",

@@ -3,7 +3,7 @@ import GraphCore
 import IngestCore
 import Operations
 
-struct StatusCommand: ReadingCommand {
+struct StatusCommand: ReadingCommand, StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Shows a worker and its store on one screen: verdict, partitions, lag, dead letters, notifications.",
@@ -23,6 +23,8 @@ struct StatusCommand: ReadingCommand {
 
     @Flag(help: "Shows the status again each second, with curves of throughput and lag.")
     var watch = false
+
+    var argumentOfOneStore: String? { watch ? "--watch" : nil }
 
     func validate() throws {
         if watch, json { throw ValidationError("--watch is for people: read --json in a loop instead.") }

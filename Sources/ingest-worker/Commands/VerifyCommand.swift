@@ -2,7 +2,7 @@ import ArgumentParser
 import GraphCore
 import IngestCore
 
-struct VerifyCommand: ReadingCommand {
+struct VerifyCommand: ReadingCommand, StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Checks a store: the file, foreign keys, inverses, values, counts, derived values, history.",
@@ -23,6 +23,8 @@ struct VerifyCommand: ReadingCommand {
 
     @Flag(help: "Repairs derived values, and references and links that lead nowhere, with history; then checks.")
     var repair = false
+
+    var printsForPrograms: Bool { dump }
 
     func validate() throws {
         if repair, dump { throw ValidationError("--repair and --dump exclude each other") }

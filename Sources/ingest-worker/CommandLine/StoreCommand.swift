@@ -1,0 +1,98 @@
+import ArgumentParser
+import GraphCore
+import IngestCore
+
+/// A command for a store. Where each partition has one, it runs for each of them in turn, unless `--store` names some.
+///
+/// A line of text gets the store's number before it, and a JSON object a first member `store`.
+protocol StoreCommand: ParsableCommand {
+    var options: SharedOptions { get set }
+
+    /// The argument that names something of one store, such as a dead letter's number; nil where none is given.
+    var argumentOfOneStore: String? { get }
+
+    /// Whether what the command prints stays as it is: another program reads it.
+    var printsForPrograms: Bool { get }
+
+    /// Runs for the stores of several partitions.
+    mutating func run(forStores partitions: [Int32]) throws
+}
+
+extension StoreCommand {
+    var argumentOfOneStore: String? { nil }
+    var printsForPrograms: Bool { false }
+
+    mutating func run(forStores partitions: [Int32]) throws { try runForEach(of: partitions) }
+
+    /// Runs the command as it stands for one store after the other. A store that fails ends no other one's run.
+    ///
+    /// - Throws: `ExitCode` of the first store that failed.
+    func runForEach(
+        of partitions: [Int32], _ run: (inout Self) throws -> Void = { try $0.run() }
+    ) throws {
+        if let argument = argumentOfOneStore {
+            throw ValidationError("\(argument) is of one store: choose it, as in --store \(partitions.first ?? 0)")
+        }
+        defer { Console.endStores() }
+        var firstFailure: ExitCode?
+        for partition in partitions {
+            var command = self
+            command.options.store = StoreChoice(partition)
+            Console.begin(store: partition, marksOutput: !printsForPrograms)
+            do {
+                try run(&command)
+            } catch {
+                let code = ExitStatus.code(of: error)
+                if code != nil { Console.note("\(error)", level: .error) }
+                firstFailure = firstFailure ?? code.map { ExitCode($0) } ?? Self.exitCode(for: error)
+            }
+        }
+        if let firstFailure { throw firstFailure }
+    }
+
+    /// Runs for the store of the configuration, or for the stores of all partitions that are meant.
+    mutating func runForStores() throws {
+        guard let partitions = try options.severalStores() else { return try run() }
+        try run(forStores: partitions)
+    }
+}
+
+/// The stores that `--store` names by their partitions.
+struct StoreChoice: ExpressibleByArgument {
+    let partitions: [Int32]
+
+    init(_ partition: Int32) { partitions = [partition] }
+
+    init?(argument: String) {
+        guard let named = PartitionSelection(argument)?.named else { return nil }
+        partitions = named
+    }
+
+    /// The one store that is named; nil where there are several.
+    var one: Int32? { partitions.count == 1 ? partitions[0] : nil }
+}
+
+/// A position in each of several stores, as in `0=12,3=80`.
+struct StorePositions: CustomStringConvertible {
+    private var positions: [Int32: String] = [:]
+
+    init() {}
+
+    /// Reads positions; nil where the text is none.
+    init?(_ text: String) {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.split(separator: "=", maxSplits: 1)
+            guard sides.count == 2, let store = Int32(sides[0]), store >= 0, positions[store] == nil else { return nil }
+            positions[store] = String(sides[1])
+        }
+    }
+
+    subscript(store: Int32) -> String? {
+        get { positions[store] }
+        set { positions[store] = newValue }
+    }
+
+    var description: String {
+        positions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
+    }
+}
