@@ -13,21 +13,17 @@ package final class ChangeFeed: Sendable {
     /// Where the feed is.
     package static let path = "/changes"
 
-    private let store: Store
-    private let configuration: NotificationConfiguration
-    private let identity: String
+    private let stores: @Sendable () -> [FeedStore]
     private let metrics: WorkerMetrics?
     private let outages: OutageLog
     private let heartbeatSeconds: Double
     private let readerCount = Mutex(0)
-    /// One after the other: however many readers there are, the store's connections are left to others.
-    private let reads: RequestReads
     /// The pages without a wanted change that one long poll passes at most.
     private static let maximumPagesPassed = 40
     /// The longest wait without looking: a change may come from another process.
     private static let longestWaitSeconds = 1.0
 
-    /// Makes a feed.
+    /// Makes the feed of a store.
     ///
     /// - Parameters:
     ///   - store: where the changes are read.
@@ -37,17 +33,30 @@ package final class ChangeFeed: Sendable {
     ///   - outages: writes failures that repeat; nil makes one.
     ///   - heartbeatSeconds: the time after which a silent stream gets a comment.
     /// - Throws: `StoreError`.
-    package init(
+    package convenience init(
         store: Store, configuration: NotificationConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
         outages: OutageLog? = nil, heartbeatSeconds: Double = 15
     ) throws {
-        self.store = store
-        reads = RequestReads(store, maximumCount: 1)
-        self.configuration = configuration
-        self.metrics = metrics
-        self.outages = outages ?? OutageLog(logger: logger)
+        let source = try FeedStore(store, configuration, metrics: metrics)
+        self.init(
+            stores: { [source] }, metrics: metrics, outages: outages ?? OutageLog(logger: logger),
+            heartbeatSeconds: heartbeatSeconds)
+    }
+
+    /// Makes the feed of several stores.
+    ///
+    /// - Parameter stores: returns the stores that are open, by their partitions.
+    init(
+        stores: @escaping @Sendable () -> [FeedStore], metrics: WorkerMetrics? = nil, outages: OutageLog,
+        heartbeatSeconds: Double = 15
+    ) {
+        (self.stores, self.metrics, self.outages) = (stores, metrics, outages)
         self.heartbeatSeconds = heartbeatSeconds
-        identity = try store.identity()
+    }
+
+    /// The store of this feed as one of several.
+    func stores(ofPartition partition: Int32) -> [FeedStore] {
+        stores().map { FeedStore($0, ofPartition: partition) }
     }
 
     /// The number of readers at present.
@@ -61,64 +70,38 @@ package final class ChangeFeed: Sendable {
     /// Answers a request: with a page, a stream, or what is wrong.
     func respond(to request: Request) async throws -> Response {
         do {
-            let asked = try FeedRequest(request, model: store.model)
-            let reader = try await reader(for: asked)
+            let stores = stores()
+            guard let first = stores.first else { throw FeedRefusal.noStore }
+            let asked = try FeedRequest(request, model: first.store.model)
+            let reader = try await FeedReaders(stores, asked)
             if request.method == .head { return Response(status: .ok, headers: Self.headers(asked.isStream)) }
             return asked.isStream ? stream(reader) : try await poll(asked, reader)
         } catch {
             let refusal = try refusal(error)
-            return await refusal.response(latest: latestToken(for: refusal))
+            return await refusal.response(latest: latest(for: refusal))
         }
     }
 
-    // MARK: Beginning
-
-    private func reader(for request: FeedRequest) async throws -> FeedReader {
-        let identity = identity
-        let start = try await reads.read { context in
-            let epoch = try context.historyEpochs().current
-            func token(_ number: Int64) -> HistoryToken {
-                HistoryToken(store: identity, number: number, epoch: epoch)
-            }
-            switch request.start {
-            case .oldest: return token(try context.purgedToken())
-            case .latest: return token(try context.lastToken())
-            case .number(let number): return token(try Self.checked(token(number), context))
-            case .token(let asked): return token(try Self.checked(asked, context))
-            }
+    /// The present position, where the reader has to go on from it.
+    private func latest(for refusal: FeedRefusal) async -> String? {
+        if !refusal.isExpired { return nil }
+        var positions = StorePositions()
+        for store in stores() {
+            guard let token = try? await store.reads.read({ try $0.historyToken() }) else { return nil }
+            guard let partition = store.partition else { return "\(token)" }
+            positions[partition] = "\(token)"
         }
-        var form = configuration
-        if let granularity = request.granularity { form.granularity = granularity }
-        return FeedReader(
-            reads: reads, identity: identity,
-            builder: NotificationBuilder(configuration: form, storeIdentity: identity, model: store.model),
-            includesValues: form.values && form.granularity == .object, entities: request.entities,
-            after: start.number, epoch: start.epoch)
-    }
-
-    /// Returns a token's number; throws where the history does not know what came after it.
-    private static func checked(_ token: HistoryToken, _ context: ReadContext) throws -> Int64 {
-        _ = try context.hasHistory(HistoryRequest(after: token))
-        return token.number
-    }
-
-    /// The store's present token, where the reader has to go on from it.
-    private func latestToken(for refusal: FeedRefusal) async -> HistoryToken? {
-        refusal.isExpired ? try? await reads.read { try $0.historyToken() } : nil
+        return "\(positions)"
     }
 
     /// Turns a failure into the reader's answer; rethrows a failure of the program.
     private func refusal(_ error: any Error) throws -> FeedRefusal {
-        switch error {
-        case let refusal as FeedRefusal: return refusal
-        case let error as StoreError:
-            let refusal = FeedRefusal(error)
-            if refusal.status == .serviceUnavailable {
-                outages.repeated(.warning, "the feed cannot read the store", ["reason": "\(error)"])
-            }
-            return refusal
-        default: throw error
+        let refusal = (error as? FeedRefusal) ?? (error as? StoreError).map { FeedRefusal($0) }
+        guard let refusal else { throw error }
+        if let cause = refusal.cause, refusal.status == .serviceUnavailable {
+            outages.repeated(.warning, "the feed cannot read the store", ["reason": "\(cause)"])
         }
+        return refusal
     }
 
     private static func headers(_ isStream: Bool) -> HTTPFields {
@@ -131,14 +114,14 @@ package final class ChangeFeed: Sendable {
     // MARK: Long poll
 
     /// Waits for a page with events, until the time is over, and answers with it.
-    private func poll(_ request: FeedRequest, _ start: FeedReader) async throws -> Response {
+    private func poll(_ request: FeedRequest, _ start: FeedReaders) async throws -> Response {
         count(1)
         defer { count(-1) }
         var reader = start
         let end = ContinuousClock.now + .seconds(request.waitSeconds)
         var passed = 0
         while true {
-            let generation = store.signal.generation
+            let generations = reader.generations
             let page = try await reader.next(limit: request.limit)
             passed += 1
             if !page.events.isEmpty || page.isOpen { return batch(page, reader, request) }
@@ -147,8 +130,7 @@ package final class ChangeFeed: Sendable {
                 if rest <= 0 || Task.isShuttingDownGracefully || Task.isCancelled {
                     return batch(page, reader, request)
                 }
-                await store.signal.wait(
-                    after: generation, timeout: .seconds(min(rest, Self.longestWaitSeconds)))
+                await reader.wait(after: generations, timeout: .seconds(min(rest, Self.longestWaitSeconds)))
             } else if passed >= Self.maximumPagesPassed {
                 // Much was passed over: the reader hears how far it is, and asks again.
                 return batch(page, reader, request)
@@ -156,12 +138,11 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    private func batch(_ first: FeedPage, _ start: FeedReader, _ request: FeedRequest) -> Response {
+    private func batch(_ first: FeedPage, _ start: FeedReaders, _ request: FeedRequest) -> Response {
         var headers = Self.headers(false)
-        let token = token(start.reached, start)
-        headers[Self.tokenHeader] = token.description
-        headers[Self.linkHeader] = "<\(nextAddress(token, request))>; rel=\"next\""
-        guard first.isOpen else { return Response(status: .ok, headers: headers, body: body(of: first)) }
+        headers[Self.tokenHeader] = start.reached
+        headers[Self.linkHeader] = "<\(nextAddress(start.reached, request))>; rel=\"next\""
+        guard first.isOpen else { return Response(status: .ok, headers: headers, body: body(of: first, start)) }
         // A large transaction: its pages are read while they are written.
         let body = ResponseBody { [self] writer in
             count(1)
@@ -173,7 +154,7 @@ package final class ChangeFeed: Sendable {
                     try await writer.write(ByteBuffer(string: separator + event.json))
                     separator = ",\n"
                 }
-                note(page)
+                reader.note(page)
                 guard page.isOpen else { break }
                 page = try await reader.next(limit: 1)
             }
@@ -183,8 +164,8 @@ package final class ChangeFeed: Sendable {
         return Response(status: .ok, headers: headers, body: body)
     }
 
-    private func body(of page: FeedPage) -> ResponseBody {
-        note(page)
+    private func body(of page: FeedPage, _ reader: FeedReaders) -> ResponseBody {
+        reader.note(page)
         var buffer = ByteBuffer(string: "[")
         for (index, event) in page.events.enumerated() {
             if index > 0 { buffer.writeString(",\n") }
@@ -194,7 +175,7 @@ package final class ChangeFeed: Sendable {
         return ResponseBody(byteBuffer: buffer)
     }
 
-    private func nextAddress(_ token: HistoryToken, _ request: FeedRequest) -> String {
+    private func nextAddress(_ token: String, _ request: FeedRequest) -> String {
         var address = "\(request.path)?after=\(token)&limit=\(request.limit)"
         if request.waitSeconds != FeedRequest().waitSeconds { address += "&wait=\(request.waitSeconds)" }
         if !request.entities.isEmpty { address += "&entity=\(request.entities.sorted().joined(separator: ","))" }
@@ -209,7 +190,7 @@ package final class ChangeFeed: Sendable {
 
     // MARK: Stream
 
-    private func stream(_ start: FeedReader) -> Response {
+    private func stream(_ start: FeedReaders) -> Response {
         var headers = Self.headers(true)
         // Proxies that gather an answer before they pass it on would silence the stream.
         headers[Self.bufferingHeader] = "no"
@@ -219,10 +200,10 @@ package final class ChangeFeed: Sendable {
             defer { count(-1) }
             do {
                 try await write(from: start, to: &writer, for: client)
-            } catch let error as StoreError {
+            } catch {
                 let refusal = try refusal(error)
                 let name = refusal.isExpired ? "expired" : "failed"
-                let json = refusal.json(latest: await latestToken(for: refusal))
+                let json = refusal.json(latest: await latest(for: refusal))
                 try await writer.write(ByteBuffer(string: "event: \(name)\ndata: \(json)\n\n"))
             }
             try await writer.finish(nil)
@@ -234,45 +215,43 @@ package final class ChangeFeed: Sendable {
     private static let bufferingHeader = HTTPFields.Element.Name("X-Accel-Buffering")!
 
     private func write(
-        from start: FeedReader, to writer: inout any ResponseBodyWriter, for client: AnsweredClient?
+        from start: FeedReaders, to writer: inout any ResponseBodyWriter, for client: AnsweredClient?
     ) async throws {
         var reader = start
         var lastWrite = ContinuousClock.now
         // The first bytes tell the reader that it is served, and where it stands.
-        try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(token(reader.finished, reader))\n\n"))
-        while !Task.isShuttingDownGracefully, !Task.isCancelled, client?.hasLeft != true {
-            let generation = store.signal.generation
+        try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(reader.finished)\n\n"))
+        // A store that comes or goes ends the stream: the reader connects again where it stands.
+        while !Task.isShuttingDownGracefully, !Task.isCancelled, client?.hasLeft != true,
+            stores().map(\.partition) == reader.partitions
+        {
+            let generations = reader.generations
             let page = try await reader.next(limit: FeedRequest().limit)
             for event in page.events {
                 // Suspends until the connection has room: a reader that does not read is not read for.
-                try await writer.write(ByteBuffer(string: text(of: event, reader)))
+                try await writer.write(ByteBuffer(string: text(of: event, page.reader, reader)))
                 lastWrite = .now
             }
-            note(page)
+            reader.note(page)
             var silence = Self.seconds(.now - lastWrite)
             if silence >= heartbeatSeconds {
                 // The id is what a reader of few entities has passed meanwhile.
-                try await writer.write(ByteBuffer(string: ": heartbeat\nid: \(token(reader.finished, reader))\n\n"))
+                try await writer.write(ByteBuffer(string: ": heartbeat\nid: \(reader.finished)\n\n"))
                 lastWrite = .now
                 silence = 0
             }
             if page.isAtEnd {
                 let rest = max(0.001, heartbeatSeconds - silence)
-                await store.signal.wait(
-                    after: generation, timeout: .seconds(min(rest, Self.longestWaitSeconds)))
+                await reader.wait(after: generations, timeout: .seconds(min(rest, Self.longestWaitSeconds)))
             }
         }
     }
 
-    private func text(of event: FeedEvent, _ reader: FeedReader) -> String {
+    private func text(of event: FeedEvent, _ index: Int, _ readers: FeedReaders) -> String {
         // Only what finishes a token has an id: a reader that breaks off before gets the whole transaction again.
-        let id = event.token.map { "id: \(token($0, reader))\n" } ?? ""
+        let id = event.token.map { "id: \(readers.text(finishing: $0, of: index))\n" } ?? ""
         let data = event.json.contains("\n") ? event.json.replacing("\n", with: "\ndata: ") : event.json
         return "\(id)data: \(data)\n\n"
-    }
-
-    private func token(_ number: Int64, _ reader: FeedReader) -> HistoryToken {
-        HistoryToken(store: identity, number: number, epoch: reader.epoch)
     }
 
     // MARK: Counting
@@ -283,8 +262,6 @@ package final class ChangeFeed: Sendable {
             metrics?.feedReaders.set(count)
         }
     }
-
-    private func note(_ page: FeedPage) { metrics?.feedEvents.increment(by: page.events.count) }
 
     private static func seconds(_ duration: Duration) -> Double {
         let (seconds, attoseconds) = duration.components

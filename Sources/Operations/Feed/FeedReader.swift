@@ -15,6 +15,8 @@ struct FeedPage: Sendable {
     var isAtEnd = false
     /// Whether the last transaction goes on, on the next page.
     var isOpen = false
+    /// The number of the reader that has read it.
+    var reader = 0
 }
 
 /// Reads the history page by page, and makes events of it; remembers where it is.
@@ -49,6 +51,9 @@ struct FeedReader: Sendable {
         finished = token
         self.epoch = epoch
     }
+
+    /// Whether a transaction is read in part.
+    var isOpen: Bool { open != nil }
 
     /// The token that is reached once the open transaction is finished.
     var reached: Int64 { open?.token ?? finished }

@@ -12,6 +12,17 @@ struct FeedRefusal: CodedError, Equatable {
     let remedy: String
     /// Whether the reader has to read the store again.
     let isExpired: Bool
+    /// The failure of the store.
+    var cause: StoreError?
+
+    static func == (one: FeedRefusal, other: FeedRefusal) -> Bool {
+        one.status == other.status && one.code == other.code && one.message == other.message
+    }
+
+    /// No store of any partition is open.
+    static let noStore = FeedRefusal(
+        status: .serviceUnavailable, code: StoreError.Code.unavailable.rawValue, message: "No store is open now.",
+        remedy: "Try again later; /readyz says more.", isExpired: false)
 
     static func badParameter(_ message: String) -> FeedRefusal {
         FeedRefusal(
@@ -25,25 +36,30 @@ struct FeedRefusal: CodedError, Equatable {
     }
 
     /// Turns the store's error about a token into a refusal; other failures are the server's own.
-    init(_ error: StoreError) {
+    ///
+    /// - Parameter partition: the partition of the store where it is one of several.
+    init(_ error: StoreError, partition: Int32? = nil) {
+        let place = partition.map { "Store \($0): " } ?? ""
         switch error.code {
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyForked:
             self.init(
-                status: .gone, code: error.code.rawValue, message: error.message + ".", remedy: Self.wayBack,
+                status: .gone, code: error.code.rawValue, message: "\(place)\(error.message).", remedy: Self.wayBack,
                 isExpired: true)
         case .historyMalformedToken:
             self.init(
-                status: .badRequest, code: error.code.rawValue, message: error.message + ".",
+                status: .badRequest, code: error.code.rawValue, message: "\(place)\(error.message).",
                 remedy: "Give a token as it was handed out, a number, or 'latest'.", isExpired: false)
         case .timeLimit:
             self.init(
-                status: .serviceUnavailable, code: error.code.rawValue, message: error.message + ".",
+                status: .serviceUnavailable, code: error.code.rawValue, message: "\(place)\(error.message).",
                 remedy: "Ask for fewer transactions with 'limit'.", isExpired: false)
         default:
             self.init(
-                status: .serviceUnavailable, code: error.code.rawValue, message: "The store cannot be read now.",
+                status: .serviceUnavailable, code: error.code.rawValue,
+                message: "\(place)The store cannot be read now.",
                 remedy: "Try again later; the worker's log says more.", isExpired: false)
         }
+        cause = error
     }
 
     private static let wayBack =
@@ -51,7 +67,7 @@ struct FeedRefusal: CodedError, Equatable {
         + "Then go on after the noted token."
 
     /// The refusal as JSON (RFC 9457); `latest` is the store's present token, where it is known.
-    func json(latest: HistoryToken?) -> String {
+    func json(latest: String?) -> String {
         var object = JSONObject([
             "title": status.reasonPhrase, "status": status.code, "code": code, "detail": message, "remedy": remedy,
         ])
@@ -59,12 +75,12 @@ struct FeedRefusal: CodedError, Equatable {
             // Both are places to go on from: what the history still holds, and what comes next.
             object.add("oldest", ChangeFeed.path)
             object.add("latest", latest.map { "\(ChangeFeed.path)?after=\($0)" })
-            object.add("token", latest.map { "\($0)" })
+            object.add("token", latest)
         }
         return object.json
     }
 
-    func response(latest: HistoryToken?) -> Response {
+    func response(latest: String?) -> Response {
         var response = Response.bytes(
             Array((json(latest: latest) + "\n").utf8), status: status, type: "application/problem+json")
         if status == .serviceUnavailable { response.headers[.retryAfter] = "5" }

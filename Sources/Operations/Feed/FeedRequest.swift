@@ -18,6 +18,8 @@ struct FeedRequest: Sendable, Equatable {
     }
 
     var start = Start.oldest
+    /// Where a reader of several stores begins in each of them.
+    var positions: StorePositions?
     /// The transactions of an answer at most; a stream has no end.
     var limit = 100
     /// How long an answer may wait for a change, in seconds.
@@ -43,7 +45,7 @@ struct FeedRequest: Sendable, Equatable {
     init(_ request: Request, model: ObjectModel) throws(FeedRefusal) {
         for (name, value) in request.uri.queryParameters {
             switch name {
-            case "after": start = try Self.start(value)
+            case "after": try begin(after: value)
             case "limit": limit = try Self.limit(value)
             case "wait": waitSeconds = try Self.wait(value)
             case "entity": entities.formUnion(try Self.entities(value, model))
@@ -55,11 +57,29 @@ struct FeedRequest: Sendable, Equatable {
         path = request.uri.path
         isStream = request.headers[.accept]?.contains("text/event-stream") ?? false
         // A reader that comes again knows better than its address does.
-        if isStream, let last = request.headers[Self.lastEventID], !last.isEmpty { start = try Self.start(last[...]) }
+        if isStream, let last = request.headers[Self.lastEventID], !last.isEmpty { try begin(after: last[...]) }
     }
 
     // swift-format-ignore: NeverForceUnwrap
     private static let lastEventID = HTTPFields.Element.Name("Last-Event-ID")!
+
+    private mutating func begin(after text: Substring) throws(FeedRefusal) {
+        positions = StorePositions(text)
+        if positions == nil { start = try Self.start(text) }
+    }
+
+    /// Returns where a reader begins in the store of a partition, or in the only store.
+    func start(of partition: Int32?) throws(FeedRefusal) -> Start {
+        guard let partition else {
+            if positions == nil { return start }
+            throw .badParameter("'after' takes one token: this feed has one store.")
+        }
+        if let positions {
+            return try positions[partition].map { text throws(FeedRefusal) in try Self.start(text[...]) } ?? .oldest
+        }
+        if start == .oldest || start == .latest { return start }
+        throw .badParameter("'after' takes a token of each store, as in 0=TOKEN,1=TOKEN: each has its own history.")
+    }
 
     private static func start(_ text: Substring) throws(FeedRefusal) -> Start {
         if text == "latest" { return .latest }

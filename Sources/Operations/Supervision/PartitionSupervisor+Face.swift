@@ -38,13 +38,16 @@ extension PartitionSupervisor {
 
     func httpServer(_ configuration: WorkerConfiguration) -> HTTPServer {
         let http = configuration.http
+        let feed = ChangeFeed(
+            stores: { [self] in stores.flatMap { $0.runtime.feed.stores(ofPartition: $0.partition) } }, outages: outages
+        )
         let routes =
             HTTPRoute.health(
                 liveness: liveness, readiness: readiness, bearerToken: http.bearerToken,
                 operatorToken: http.operatorToken)
             + [
                 HTTPRoute("/metrics") { [self] _ in .text(metricsText, type: MetricsRegistry.contentType) },
-                .status { [self] in await statusReport() },
+                .status { [self] in await statusReport() }, feed.route,
             ] + (http.console ? [StorePage.route { [self] in stores.map(\.partition) }] : [])
         return HTTPServer(
             http, routes: routes, further: { [self] in storeRoutes(at: $0) }, hooks: hooks, logger: logger)

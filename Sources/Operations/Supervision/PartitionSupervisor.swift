@@ -47,7 +47,7 @@ package final class PartitionSupervisor: Sendable {
     private let leadTopic: String
     private let stopping = Atomic<Bool>(false)
     private let group = Mutex<ServiceGroup?>(nil)
-    private let outages: OutageLog
+    let outages: OutageLog
     /// The tracer and the metrics of the task that made the supervisor: its workers start on threads that have none.
     private let tracer = InstrumentationSystem.tracer
     private let factory = MetricsSystem.factory

@@ -47,7 +47,7 @@ package final class WorkerRuntime: Sendable {
     let worker: ConsumerWorker
     private let outputs: WorkerOutputs
     private let probe: BrokerProbe
-    private let feed: ChangeFeed
+    let feed: ChangeFeed
     /// Where requests to the writer wait; a store that is not in its place takes none.
     private let desk: ControlDesk?
     private let sampler: ConsoleSampler

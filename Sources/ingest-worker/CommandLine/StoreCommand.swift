@@ -71,28 +71,3 @@ struct StoreChoice: ExpressibleByArgument {
     /// The one store that is named; nil where there are several.
     var one: Int32? { partitions.count == 1 ? partitions[0] : nil }
 }
-
-/// A position in each of several stores, as in `0=12,3=80`.
-struct StorePositions: CustomStringConvertible {
-    private var positions: [Int32: String] = [:]
-
-    init() {}
-
-    /// Reads positions; nil where the text is none.
-    init?(_ text: String) {
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let sides = part.split(separator: "=", maxSplits: 1)
-            guard sides.count == 2, let store = Int32(sides[0]), store >= 0, positions[store] == nil else { return nil }
-            positions[store] = String(sides[1])
-        }
-    }
-
-    subscript(store: Int32) -> String? {
-        get { positions[store] }
-        set { positions[store] = newValue }
-    }
-
-    var description: String {
-        positions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
-    }
-}

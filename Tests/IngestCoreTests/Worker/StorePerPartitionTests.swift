@@ -248,6 +248,7 @@ extension WorkerRuntimeTests {
             #expect(text("/status")?.contains(#""stores":{"0":{"#) == true)
             #expect(text("/")?.contains(#"href="stores/2/""#) == true)
             #expect(text("/stores/1/")?.contains("console/console.js") == true)
+            #expect(text("/changes?wait=0")?.hasPrefix(#"200 [{"specversion":"1.0""#) == true)
             #expect(text("/stores/7/readyz")?.hasPrefix("404") == true)
             #expect(text("/nothing")?.hasPrefix("404") == true)
             // The command finds the store's worker behind the one server.
