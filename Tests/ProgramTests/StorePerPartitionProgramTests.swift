@@ -87,6 +87,14 @@ import Testing
         try send(300..<600)
         program = try Program(["run"] + arguments)
         try program.wait(for: "all messages") { count() == 600 }
+        let sum = "SELECT count(*), count(DISTINCT _store) FROM \(schema)_all.\"Message_readable\""
+        try program.wait(for: "the views of all stores") { (try? server.query(sum)) == "600|4" }
+        // Somebody removes the views. A worker that opens a store makes them again.
+        _ = try server.query("DROP SCHEMA \(schema)_all CASCADE")
+        program.send(SIGTERM)
+        try program.expectGoodEnd()
+        program = try Program(["run"] + arguments)
+        try program.wait(for: "the views again") { (try? server.query(sum)) == "600|4" }
         program.send(SIGTERM)
         try program.expectGoodEnd()
         for partition in partitions {

@@ -48,6 +48,8 @@ package final class PartitionSupervisor: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let group = Mutex<ServiceGroup?>(nil)
     let outages: OutageLog
+    /// The views over all stores; nil where the stores are files, or in several databases.
+    private let union: StoreUnion?
     /// The tracer and the metrics of the task that made the supervisor: its workers start on threads that have none.
     private let tracer = InstrumentationSystem.tracer
     private let factory = MetricsSystem.factory
@@ -67,6 +69,7 @@ package final class PartitionSupervisor: Sendable {
         (self.model, self.logger, self.hooks, leadTopic) = (model, logger, hooks, lead)
         counts = PartitionCounts(of: configuration.partitionedTopics)
         state = Mutex(State(configuration: configuration))
+        union = StoreUnion(of: configuration, model: model, logger: logger)
         outages = OutageLog(logger: logger, now: hooks.outageClock)
         kafka = try configuration.kafka.consumerConfiguration(logger: logger, outages: outages)
         admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger, outages: outages))
@@ -162,7 +165,9 @@ package final class PartitionSupervisor: Sendable {
             try source.pause(assigned)
             knowledge.held = assigned
         }
-        carryOut { $0.tick(at: MonotonicClock.seconds()) }
+        let time = MonotonicClock.seconds()
+        carryOut { $0.tick(at: time) }
+        union?.tick(at: time)
         compareCounts(&knowledge)
     }
 
@@ -269,6 +274,7 @@ package final class PartitionSupervisor: Sendable {
             state.supervision.opened(partition, at: MonotonicClock.seconds())
             return state.configuration
         }
+        union?.opened(partition)
         if latest != former { runtime.take(latest.ofPartition(partition)) }
     }
 

@@ -16,9 +16,10 @@ struct PostgresGrants {
     let role: String
     let rights: PostgresRights
     /// The columns of dead-letter records that hold no part of the record.
-    private static let openColumns =
-        "id, time, topic, partition, \"offset\", line, stage, code, reason, \"valueBytes\", attempts, "
-        + SQLText.quoted(DeadLetter.timestampColumn)
+    static let openColumns = [
+        "id", "time", "topic", "partition", "offset", "line", "stage", "code", "reason", "valueBytes", "attempts",
+        DeadLetter.timestampColumn,
+    ]
 
     var statements: [String] {
         let (schema, role) = (SQLText.quoted(schema), SQLText.quoted(role))
@@ -29,9 +30,10 @@ struct PostgresGrants {
         let all = "ON ALL TABLES IN SCHEMA \(schema) TO \(role)"
         switch rights {
         case .reader:
+            let columns = Self.openColumns.map(SQLText.quoted).joined(separator: ", ")
             statements += [
                 "GRANT SELECT \(all)", "REVOKE SELECT ON _dead_letter FROM \(role)",
-                "GRANT SELECT (\(Self.openColumns)) ON _dead_letter TO \(role)",
+                "GRANT SELECT (\(columns)) ON _dead_letter TO \(role)",
             ]
         case .inspector: statements.append("GRANT SELECT \(all)")
         case .writer: statements.append("GRANT SELECT, INSERT, UPDATE, DELETE \(all)")

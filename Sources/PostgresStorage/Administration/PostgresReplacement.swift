@@ -170,15 +170,15 @@ package final class PostgresReplacement {
 
     /// Refuses to remove a store that views of others read, or in whose schema others keep something.
     private func checkNothingRests() throws(StoreError) {
-        let exchange = SchemaExchange(connection, old: oldSchema, new: address.schema)
-        let views = try exchange.namesOfOutsideViews(of: address.schema)
+        let views = try OutsideViews(of: address.schema).namesOfOthers(connection, Self.action)
         if !views.isEmpty {
             throw StoreError(
                 .unavailable,
                 "Views that are not the store's own rest on the store at \(address): \(views.joined(separator: ", "))",
                 remedy: "Migrate with --keep-backup, and make them again on the new store")
         }
-        let guests = try exchange.namesOfGuests(in: address.schema)
+        let guests = try SchemaExchange(connection, old: oldSchema, new: address.schema)
+            .namesOfGuests(in: address.schema)
         if guests.isEmpty { return }
         throw StoreError(
             .unavailable,

@@ -63,6 +63,7 @@ struct SchemaExchange {
     ///
     /// - Throws: ``StoreError``, also where somebody's own tables or views stand in its schema or rest on it.
     func dropOld() throws(StoreError) {
+        try OutsideViews(of: old).removeThoseOverAllStores(connection, Self.action)
         let own = try relations(of: old).filter(\.isOwn)
         let views = own.filter(\.isView).map(\.name).joined(separator: ", ")
         let tables = own.filter { !$0.isView }.map(\.name).joined(separator: ", ")
@@ -102,29 +103,13 @@ struct SchemaExchange {
                     """
                     SELECT DISTINCT format('%I.%I', n.nspname, v.relname), v.relkind::text, \
                     coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '') || ' AS ' \
-                    || pg_get_viewdef(v.oid) \(Self.outsideViews(of: schema)) ORDER BY 1
+                    || pg_get_viewdef(v.oid) \(OutsideViews(of: schema).source) ORDER BY 1
                     """),
             ], Self.action)
         return results[1].rows.map { row in
             let isPlain = row.text(1) == "v"
             return OutsideView(name: row.text(0), definition: isPlain ? row.text(2) : "")
         }
-    }
-
-    /// Returns the names of the views in other schemas that read a store.
-    func namesOfOutsideViews(of schema: String) throws(StoreError) -> [String] {
-        try query("SELECT DISTINCT format('%I.%I', n.nspname, v.relname) \(Self.outsideViews(of: schema)) ORDER BY 1")
-            .rows.map { $0.text(0) }
-    }
-
-    private static func outsideViews(of schema: String) -> String {
-        """
-        FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class \
-        JOIN pg_namespace n ON n.oid = v.relnamespace JOIN pg_class t ON t.oid = d.refobjid \
-        WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass \
-        AND t.relnamespace = to_regnamespace(quote_ident(\(SQLText.literal(schema)))) \
-        AND v.relnamespace <> t.relnamespace
-        """
     }
 
     /// Lets views read the new store. Returns the names of the views that cannot: their columns are gone, or they

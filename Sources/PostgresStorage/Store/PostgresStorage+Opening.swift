@@ -133,8 +133,9 @@ extension PostgresStorage {
         } catch {
             if error.code != .database { throw refusalOfOthers(error) }
             // A view that loses or renames a column has to go first.
-            let statements = ["ROLLBACK TO views"] + views.statements
-            try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+            try connection.run(PostgresStatement("ROLLBACK TO views"), "make the store's views")
+            try OutsideViews(of: address.schema).removeThoseOverAllStores(connection, "make the store's views")
+            try connection.run(views.statements.map { PostgresStatement($0) }, "make the store's views")
         }
         try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
