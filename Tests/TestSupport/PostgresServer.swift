@@ -14,7 +14,8 @@ public final class PostgresServer: Sendable {
 
     /// The URL of a database in which each test has a schema of its own.
     public let url: String
-    private let folder: String
+    /// The folder with the server's socket; empty of a server of somebody else.
+    public let folder: String
     private let programs: String
     /// The port of a server with TLS; others are reached by their socket alone.
     public var port: Int { reservation?.number ?? 5432 }
@@ -23,7 +24,8 @@ public final class PostgresServer: Sendable {
     private let address: [String]
     private let schemaPrefix: String
     private let schemaCount = Atomic<Int>(0)
-    /// Each line crashes the server, which starts again; at the end of the lines it ends.
+    /// A line `crash` lets the server end at once and start again, `stop` ends it, and `start` starts it. At the end of the
+    /// lines it ends.
     private let input: Pipe
 
     /// Why there is no server.
@@ -48,9 +50,11 @@ public final class PostgresServer: Sendable {
         }
         start "$1" "$2" "$3"
         while read -r line; do
-            kill -QUIT $server
-            wait $server
-            start "$1" "$2" "$3"
+            case $line in
+            crash) kill -QUIT $server; wait $server ;;
+            stop) kill -INT $server; wait $server ;;
+            esac
+            [ "$line" = stop ] || start "$1" "$2" "$3"
         done
         kill -INT $server
         wait $server
@@ -185,6 +189,18 @@ public final class PostgresServer: Sendable {
     /// Ends the server as a crash does, and starts it again.
     public func crash() throws {
         try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
+    }
+
+    /// Ends the server with all connections, and waits until it is away.
+    public func stop() throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("stop\n".utf8))
+        try wait(for: "the server's end", everyMilliseconds: 20) { !isReady }
+    }
+
+    /// Starts the server after ``stop()``, and waits until it takes connections.
+    public func start() throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
+        try wait(for: "the server", everyMilliseconds: 20) { isReady }
     }
 
     private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
