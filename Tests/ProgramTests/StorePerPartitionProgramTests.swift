@@ -68,14 +68,17 @@ import Testing
         }
     }
 
+    /// The arguments for stores in a server.
+    private func arguments(_ url: String) -> [String] {
+        // The flag for the file would go before the server's.
+        arguments.split(separator: "--set").filter { !($0.first ?? "").hasPrefix("store.path=") }
+            .flatMap { ["--set"] + $0 } + ["--set", "store.url=\(url)"]
+    }
+
     @Test func `in PostgreSQL each partition has a schema of its own`() throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
-        let place = ["--set", "store.url=\(server.url)&schema=\(schema)_{partition}"]
-        // The flag for the file would go before the server's.
-        let arguments =
-            arguments.split(separator: "--set").filter { !($0.first ?? "").hasPrefix("store.path=") }
-            .flatMap { ["--set"] + $0 } + place
+        let arguments = arguments("\(server.url)&schema=\(schema)_{partition}")
         func count() -> Int {
             let counts = partitions.map { try? server.query("SELECT count(*) FROM \(schema)_\($0).\"Message\"") }
             return counts.compactMap { $0.flatMap { Int($0) } }.reduce(0, +)
@@ -101,6 +104,47 @@ import Testing
             let verified = try Program.run(["verify", "--store", partition] + arguments)
             #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         }
+    }
+
+    @Test func `a dropped schema takes the views along, and a worker makes them without it`() throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        try send(0..<300)
+        let program = try Program(["run"] + arguments("\(server.url)&schema=\(schema)_{partition}"))
+        let sum = "SELECT count(*), count(DISTINCT _store) FROM \(schema)_all.\"Message\""
+        try program.wait(for: "the views of all stores") { (try? server.query(sum)) == "300|4" }
+        _ = try server.query("DROP SCHEMA \(schema)_2 CASCADE")
+        // Its worker finds out when it writes.
+        try send(300..<600)
+        let rest = (0..<600).filter { $0 % 37 % partitions.count != 2 }.count
+        try program.wait(for: "the views of the others") { (try? server.query(sum)) == "\(rest)|3" }
+        #expect(program.errors.contains("the worker of a partition has ended, and starts again soon"))
+        program.send(SIGTERM)
+        try program.expectGoodEnd()
+    }
+
+    @Test func `without the right to make the views all stores are written, and the log has the remedy`() throws {
+        let server = try PostgresServer.shared.get()
+        let (schema, role) = (server.newSchema(), "worker_\(UUID().uuidString.prefix(8).lowercased())")
+        _ = try server.query("CREATE ROLE \(role) LOGIN")
+        for partition in partitions {
+            _ = try server.query("CREATE SCHEMA \(schema)_\(partition) AUTHORIZATION \(role)")
+        }
+        try send(0..<300)
+        let url = "\(server.url)&schema=\(schema)_{partition}".replacing("postgres@", with: "\(role)@")
+        let program = try Program(["run"] + arguments(url))
+        func count(_ place: String) -> Int {
+            (try? server.query("SELECT count(*) FROM \(schema)_\(place).\"Message\"")).flatMap { Int($0) } ?? 0
+        }
+        try program.wait(for: "the messages") { partitions.map(count).reduce(0, +) == 300 }
+        // The text of the log has quotes behind backslashes.
+        let remedy = /CREATE SCHEMA \\?"\w+_all\\?" AUTHORIZATION/
+        try program.wait(for: "the warning") { program.errors.firstMatch(of: remedy) != nil }
+        #expect(program.errors.contains("the views of all stores are not made, trying again"))
+        _ = try server.query("CREATE SCHEMA \(schema)_all AUTHORIZATION \(role)")
+        try program.wait(for: "the views") { count("all") == 300 }
+        program.send(SIGTERM)
+        try program.expectGoodEnd()
     }
 
     // MARK: Storms

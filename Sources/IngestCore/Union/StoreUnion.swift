@@ -9,7 +9,7 @@ import Synchronization
 /// The views are for people and their programs, so no failure to make them ends a worker. They are tried again.
 package final class StoreUnion: Sendable {
     private struct State {
-        /// A partition whose store was opened since the views were made; nil while there is none.
+        /// A partition whose store is open, where stores may have changed since the views were made.
         var partition: Int32?
         var isMaking = false
         var nextTime = 0.0
@@ -33,10 +33,12 @@ package final class StoreUnion: Sendable {
         self.logger = logger
     }
 
-    /// Notes that a partition's store is open, and so of the model.
-    package func opened(_ partition: Int32) { state.withLock { $0.partition = partition } }
+    /// Notes that the stores may be others than before.
+    ///
+    /// - Parameter partition: a partition whose store is open, and so of the model.
+    package func changed(open partition: Int32) { state.withLock { $0.partition = partition } }
 
-    /// Lets time pass: begins to make the views where a store was opened. Does not wait for the server.
+    /// Lets time pass: begins to make the views where stores may have changed. Does not wait for the server.
     ///
     /// - Parameter time: the seconds of a monotonic clock.
     package func tick(at time: Double) {
@@ -61,7 +63,7 @@ package final class StoreUnion: Sendable {
             if outcome.isNew {
                 logger.info(
                     "the views of all stores are made",
-                    metadata: ["schema": "\(outcome.schema)", "partitions": "\(outcome.partitions)"])
+                    metadata: ["schema": "\(outcome.schema)", "stores": "\(outcome.partitions.count)"])
             }
             for (partition, reason) in outcome.leftOut.sorted(by: { $0.key < $1.key })
             where formerlyLeftOut[partition] != reason {

@@ -274,7 +274,7 @@ package final class PartitionSupervisor: Sendable {
             state.supervision.opened(partition, at: MonotonicClock.seconds())
             return state.configuration
         }
-        union?.opened(partition)
+        union?.changed(open: partition)
         if latest != former { runtime.take(latest.ofPartition(partition)) }
     }
 
@@ -309,6 +309,8 @@ package final class PartitionSupervisor: Sendable {
                 metadata: ["store": "\(partition)", "reason": "\(reason)"])
         }
         state.withLock { $0.workers[partition] = nil }
+        // Its store may be gone, and the views with it.
+        if let open = stores.first?.partition { union?.changed(open: open) }
         carryOut {
             $0.ended(partition, failure: reason, at: MonotonicClock.seconds(), jitter: .random(in: 0...1))
         }
