@@ -104,6 +104,15 @@ import Testing
             let verified = try Program.run(["verify", "--store", partition] + arguments)
             #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         }
+        // A store that is built again takes the place of the old one in the views.
+        let identity = "SELECT value FROM \(schema)_all._metadata WHERE _store = 1 AND key = 'storeID'"
+        let before = try server.query(identity)
+        program = try Program(["run", "--rebuild", "--store", "1"] + arguments)
+        try program.wait(for: "the new store in the views") { (try? server.query(identity)) != before }
+        #expect(try server.query(sum) == "600|4")
+        try program.wait(for: "readiness") { try program.get("/readyz")?.status == 200 }
+        program.send(SIGTERM)
+        try program.expectGoodEnd()
     }
 
     @Test func `a dropped schema takes the views along, and a worker makes them without it`() throws {
