@@ -9,28 +9,26 @@ import Testing
     private let workspace: Workspace
     private let servers: [PostgresServer]
     private let partitions = ["0", "1", "2", "3"]
-    /// The folder in which each partition's server has a name. A socket's path may not be long.
-    private let hosts = "/tmp/hosts-\(UUID().uuidString.prefix(8))"
 
     init() throws {
         broker = try EmbeddedBroker()
         workspace = try Workspace()
         servers = [try PostgresServer(), try PostgresServer()]
         try broker.createTopic("events", partitions: partitions.count)
-        try FileManager.default.createDirectory(atPath: hosts, withIntermediateDirectories: true)
     }
 
     private func server(of partition: String) -> PostgresServer { servers["01".contains(partition) ? 0 : 1] }
 
+    /// Gives the folder of the partition's server the name that stands in the URL.
     private func place(_ partition: String) throws {
         try FileManager.default.createSymbolicLink(
-            atPath: "\(hosts)/\(partition)", withDestinationPath: server(of: partition).folder)
+            atPath: workspace.path("host-\(partition)"), withDestinationPath: server(of: partition).folder)
     }
 
     private var arguments: [String] {
         [
             "topics=events", "http.port=0", "kafka.bootstrap.servers=\(broker.bootstrapServers)",
-            "store.url=postgres://postgres@/postgres?host=\(hosts)/{partition}&schema=chat_{partition}",
+            "store.url=postgres://postgres@/postgres?host=\(workspace.path("host-{partition}"))&schema=chat_{partition}",
             "kafka.group.id=servers", "kafka.session.timeout.ms=6000",
         ].flatMap { ["--set", $0] }
     }
@@ -93,7 +91,6 @@ import Testing
     private func end(_ program: Program) throws {
         program.send(SIGTERM)
         try program.expectGoodEnd()
-        try FileManager.default.removeItem(atPath: hosts)
     }
 
     @Test func `while one of two servers is away, the other's partitions go on, and its own catch up`() throws {
@@ -102,7 +99,6 @@ import Testing
         try produce(200, to: &logs)
         let program = try start()
         try waitFor(logs, of: partitions, program)
-        let before = ["2", "3"].map(position)
         try servers[1].stop()
         for _ in 0..<3 {
             try produce(100, to: &logs)
@@ -120,7 +116,6 @@ import Testing
         try produce(100, to: &logs)
         try waitFor(logs, of: ["0", "1"], program)
         try servers[1].start()
-        #expect(["2", "3"].map(position) == before)
         try waitFor(logs, of: partitions, program)
         try waitForReadiness(program)
         // No view reaches over servers.
