@@ -227,9 +227,9 @@ package final class ChangeFeed: Sendable {
         {
             let generations = reader.generations
             let page = try await reader.next(limit: FeedRequest().limit)
-            for event in page.events {
+            for (event, position) in zip(page.events, reader.positions(of: page)) {
                 // Suspends until the connection has room: a reader that does not read is not read for.
-                try await writer.write(ByteBuffer(string: text(of: event, page.reader, reader)))
+                try await writer.write(ByteBuffer(string: text(of: event, at: position)))
                 lastWrite = .now
             }
             reader.note(page)
@@ -247,9 +247,9 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    private func text(of event: FeedEvent, _ index: Int, _ readers: FeedReaders) -> String {
+    private func text(of event: FeedEvent, at position: String?) -> String {
         // Only what finishes a token has an id: a reader that breaks off before gets the whole transaction again.
-        let id = event.token.map { "id: \(readers.text(finishing: $0, of: index))\n" } ?? ""
+        let id = position.map { "id: \($0)\n" } ?? ""
         let data = event.json.contains("\n") ? event.json.replacing("\n", with: "\ndata: ") : event.json
         return "\(id)data: \(data)\n\n"
     }

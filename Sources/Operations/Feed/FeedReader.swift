@@ -6,6 +6,8 @@ struct FeedEvent: Sendable, Equatable {
     let json: String
     /// The token that a reader has finished with this event; nil while its transaction goes on.
     let token: Int64?
+    /// The number of the store among those that are read.
+    var reader = 0
 }
 
 /// A part of the history that is read at a time.
@@ -15,8 +17,6 @@ struct FeedPage: Sendable {
     var isAtEnd = false
     /// Whether the last transaction goes on, on the next page.
     var isOpen = false
-    /// The number of the reader that has read it.
-    var reader = 0
 }
 
 /// Reads the history page by page, and makes events of it; remembers where it is.

@@ -7,8 +7,10 @@ struct FeedReaders: Sendable {
     private var readers: [FeedReader]
     /// The positions in stores that are not here: another process has them.
     private let others: StorePositions
-    /// The store that has the first turn.
-    private var turn = 0
+    /// The store that has the first turn: any, so that a busy one cannot keep the others from a reader that asks anew.
+    private var turn: Int
+    /// The last tokens of the stores whose events were taken.
+    private var passed: [Int64]
 
     /// Makes readers that begin where a request says.
     ///
@@ -27,6 +29,8 @@ struct FeedReaders: Sendable {
             if let partition = store.partition { others[partition] = nil }
         }
         self.others = others
+        turn = stores.isEmpty ? 0 : Int.random(in: stores.indices)
+        passed = readers.map(\.finished)
     }
 
     /// The partitions whose stores are read.
@@ -35,25 +39,30 @@ struct FeedReaders: Sendable {
     /// The numbers of the stores' changes; one that is noted before a read tells what came after it.
     var generations: [UInt64] { stores.map(\.store.signal.generation) }
 
-    /// Reads the next page, at most so many transactions of one store.
+    /// Reads the next page: of each store its share of so many transactions.
     ///
     /// - Throws: ``FeedRefusal``, as where what comes next was purged; `StoreError`.
     mutating func next(limit: Int) async throws -> FeedPage {
+        passed = readers.map(\.finished)
         if let open = readers.firstIndex(where: \.isOpen) { return try await read(open, limit: limit) }
-        for step in readers.indices {
-            let index = (turn + step) % readers.count
-            let page = try await read(index, limit: limit)
-            if page.isAtEnd { continue }
-            turn = index + 1
-            return page
+        var page = FeedPage(isAtEnd: true)
+        for index in readers.indices.map({ (turn + $0) % readers.count }) {
+            let part = try await read(index, limit: max(1, limit / readers.count))
+            page.events += part.events
+            (page.isAtEnd, page.isOpen) = (page.isAtEnd && part.isAtEnd, part.isOpen)
+            if page.isOpen || page.events.count >= limit, readers.count > 1 {
+                // The rest of the stores come first on the next page.
+                (turn, page.isAtEnd) = (index + 1, false)
+                break
+            }
         }
-        return FeedPage(isAtEnd: true)
+        return page
     }
 
     private mutating func read(_ index: Int, limit: Int) async throws -> FeedPage {
         do {
             var page = try await readers[index].next(limit: limit)
-            page.reader = index
+            for event in page.events.indices { page.events[event].reader = index }
             return page
         } catch let error as StoreError {
             throw FeedRefusal(error, partition: stores[index].partition)
@@ -75,9 +84,7 @@ struct FeedReaders: Sendable {
 
     /// Counts the events of a page.
     func note(_ page: FeedPage) {
-        if stores.indices.contains(page.reader) {
-            stores[page.reader].metrics?.feedEvents.increment(by: page.events.count)
-        }
+        for event in page.events { stores[event.reader].metrics?.feedEvents.increment(by: 1) }
     }
 
     // MARK: Positions
@@ -88,9 +95,13 @@ struct FeedReaders: Sendable {
     /// The position behind all that is read, once an open transaction is finished.
     var reached: String { text { readers[$0].reached } }
 
-    /// The position behind a token of one store, and what is finished of the others.
-    func text(finishing token: Int64, of reader: Int) -> String {
-        text { $0 == reader ? token : readers[$0].finished }
+    /// The positions as the events of a page pass them, from the end of the page before.
+    mutating func positions(of page: FeedPage) -> [String?] {
+        page.events.map { event in
+            guard let token = event.token else { return nil }
+            passed[event.reader] = token
+            return text { passed[$0] }
+        }
     }
 
     private func text(_ number: (Int) -> Int64) -> String {

@@ -63,8 +63,8 @@ import Testing
                 let expected = try stores.expected(partition)
                 #expect(found["/ingest-worker/\(stores.identity(partition))"] == expected)
             }
-            // Every store had its turn before the largest one was through.
-            #expect(Set(events.prefix(12).compactMap { $0.object["source"] as? String }).count == 3)
+            // Every store had its turn on the first page.
+            #expect(Set(events.prefix(3).compactMap { $0.object["source"] as? String }).count == 3)
         }
     }
 
