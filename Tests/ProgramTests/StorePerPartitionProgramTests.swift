@@ -92,6 +92,7 @@ import Testing
         try program.wait(for: "all messages") { count() == 600 }
         let sum = "SELECT count(*), count(DISTINCT _store) FROM \(schema)_all.\"Message_readable\""
         try program.wait(for: "the views of all stores") { (try? server.query(sum)) == "600|4" }
+        #expect(try Program.run(["fetch", "Message", "--count"] + arguments).output == "600\n")
         // Somebody removes the views. A worker that opens a store makes them again.
         _ = try server.query("DROP SCHEMA \(schema)_all CASCADE")
         program.send(SIGTERM)

@@ -2,6 +2,7 @@ import Foundation
 import GraphCore
 import KafkaClient
 import Logging
+import PostgresStorage
 
 /// Configurations with a store for each partition.
 extension WorkerConfiguration {
@@ -24,11 +25,18 @@ extension WorkerConfiguration {
     /// The topics of which each store reads one partition, or the worker's share.
     package var partitionedTopics: [String] { topics.filter { !$0.broadcast }.map(\.name) }
 
-    /// Returns the partitions that have stores: the files that are there, or in PostgreSQL the partitions of the topics.
+    /// Returns the partitions that have stores: the files or schemas that are there. Where the stores are in several
+    /// databases, they are the partitions of the topics.
     ///
-    /// - Throws: `KafkaError` where the broker does not answer.
-    package func partitionsWithStore() throws -> [Int32] {
-        if case .file(let template) = storeKind { return Self.partitions(ofFiles: template) }
+    /// - Throws: `StoreError` where the server, `KafkaError` where the broker does not answer.
+    package func partitionsWithStore(model: ObjectModel) throws -> [Int32] {
+        switch storeKind {
+        case .file(let template): return Self.partitions(ofFiles: template)
+        case .postgres(let url):
+            let union = try PostgresUnion(
+                url: url, mark: StoreConfiguration.partitionMark, model: model, options: postgresOptions)
+            if let union { return try union.partitions() }
+        }
         let admin = try Admin(
             configuration: kafka.clientConfiguration(
                 logger: Logger(label: "stores") { _ in

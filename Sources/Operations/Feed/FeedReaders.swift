@@ -7,7 +7,7 @@ struct FeedReaders: Sendable {
     private var readers: [FeedReader]
     /// The positions in stores that are not here: another process has them.
     private let others: StorePositions
-    /// The store that has the first turn: any, so that a busy one cannot keep the others from a reader that asks anew.
+    /// The store that has the first turn: any, so that a busy one cannot keep the others from a reader.
     private var turn: Int
     /// The last tokens of the stores whose events were taken.
     private var passed: [Int64]

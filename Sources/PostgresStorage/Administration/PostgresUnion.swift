@@ -48,6 +48,15 @@ package struct PostgresUnion: Sendable {
         prefix = String(zip(first.schema, second.schema).prefix { $0 == $1 }.map(\.0))
     }
 
+    /// Returns the partitions whose stores the database has.
+    ///
+    /// - Throws: ``StoreError`` where the server does not answer.
+    package func partitions() throws(StoreError) -> [Int32] {
+        let connection = try PostgresConnection(
+            address, .reader, lockTimeoutMilliseconds: options.lockTimeoutMilliseconds)
+        return try stores(connection).map(\.partition)
+    }
+
     private static let action = "make the views of all stores"
 
     /// Makes the views, or replaces them where the stores or their columns were others before.

@@ -65,7 +65,7 @@ struct SharedOptions: ParsableArguments {
         let configuration = try loadAll().configuration
         guard configuration.hasStoreForEachPartition else { return nil }
         if let store { return store.partitions }
-        let partitions = try configuration.partitionsWithStore()
+        let partitions = try configuration.partitionsWithStore(model: ObjectModel.load(path: configuration.model))
         if !partitions.isEmpty { return partitions }
         throw CommandError(
             code: ExitStatus.badData,
