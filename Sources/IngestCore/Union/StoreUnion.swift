@@ -33,29 +33,34 @@ package final class StoreUnion: Sendable {
         self.logger = logger
     }
 
-    /// Notes that the stores may be others than before.
+    /// Notes that the stores may be others than before, and begins to make the views. Does not wait for the server.
     ///
     /// - Parameter partition: a partition whose store is open, and so of the model.
-    package func changed(open partition: Int32) { state.withLock { $0.partition = partition } }
+    package func changed(open partition: Int32) {
+        state.withLock { $0.partition = partition }
+        beginMaking()
+    }
 
-    /// Lets time pass: begins to make the views where stores may have changed. Does not wait for the server.
-    ///
-    /// - Parameter time: the seconds of a monotonic clock.
-    package func tick(at time: Double) {
-        let partition = state.withLock { state -> Int32? in
-            guard !state.isMaking, time >= state.nextTime, let partition = state.partition else { return nil }
-            (state.isMaking, state.partition) = (true, nil)
-            return partition
+    private func beginMaking() {
+        let seconds = state.withLock { state -> Double? in
+            if state.isMaking || state.partition == nil { return nil }
+            state.isMaking = true
+            return max(0, state.nextTime - MonotonicClock.seconds())
         }
-        guard let partition else { return }
-        DispatchQueue.global().async { [self] in make(like: partition) }
+        guard let seconds else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            if let partition = state.withLock({ $0.partition.take() }) { make(like: partition) }
+            state.withLock { $0.isMaking = false }
+            beginMaking()
+        }
     }
 
     private func make(like partition: Int32) {
         do throws(StoreError) {
             let outcome = try views.make(like: partition)
             let formerlyLeftOut = state.withLock { state in
-                (state.isMaking, state.warning) = (false, nil)
+                (state.nextTime, state.warning) = (0, nil)
                 state.backoff.succeeded()
                 defer { state.leftOut = outcome.leftOut }
                 return state.leftOut
@@ -73,7 +78,6 @@ package final class StoreUnion: Sendable {
             }
         } catch {
             let isKnown = state.withLock { state in
-                state.isMaking = false
                 state.partition = state.partition ?? partition
                 state.nextTime = MonotonicClock.seconds() + state.backoff.failed()
                 defer { state.warning = "\(error)" }

@@ -11,16 +11,7 @@ extension PartitionSupervisor {
 
     /// Says whether each store is written now.
     func readiness() -> [HealthCheck] {
-        ownReadiness() + stores.flatMap { partition, runtime in Self.named(runtime.health.readiness(), partition) }
-    }
-
-    /// The checks of the process itself, and of stores that are not open.
-    func ownReadiness() -> [HealthCheck] {
-        let (supervision, workers) = state.withLock { ($0.supervision, $0.workers) }
-        let failures = supervision.failures
-        let closed = supervision.partitions.filter { workers[$0]?.runtime == nil }
-        return health.readiness().filter { $0.name != "store" }
-            + closed.map { HealthCheck("\($0).store", failure: failures[$0] ?? "the store is being opened") }
+        member.readiness() + stores.flatMap { partition, runtime in Self.named(runtime.health.readiness(), partition) }
     }
 
     private static func named(_ checks: [HealthCheck], _ partition: Int32) -> [HealthCheck] {
@@ -30,7 +21,7 @@ extension PartitionSupervisor {
     var subject: ServiceNotifier.Subject {
         ServiceNotifier.Subject(isAlive: { [self] in liveness().allSatisfy(\.isOK) }) { [self] in
             let failed = readiness().filter { !$0.isOK }
-            let stores = state.withLock { $0.workers.count }
+            let stores = member.workers.count
             guard let first = failed.first else { return "\(counted(stores, "store")), all ready" }
             return "\(counted(stores, "store")), \(first.name): \(first.reason ?? "")"
         }
@@ -57,12 +48,12 @@ extension PartitionSupervisor {
     private func storeRoutes(at path: String) -> [HTTPRoute]? {
         let parts = path.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
         guard parts.count >= 2, parts[0] == "stores", let partition = Int32(parts[1]) else { return nil }
-        return state.withLock { $0.workers[partition] }?.routes(at: parts.count > 2 ? "/\(parts[2])" : "/")
+        return member.workers[partition]?.routes(at: parts.count > 2 ? "/\(parts[2])" : "/")
     }
 
     /// The open stores, by their partitions.
     var stores: [(partition: Int32, runtime: WorkerRuntime)] {
-        state.withLock { $0.workers }.sorted { $0.key < $1.key }.compactMap { partition, worker in
+        member.workers.sorted { $0.key < $1.key }.compactMap { partition, worker in
             worker.runtime.map { (partition, $0) }
         }
     }

@@ -3,7 +3,7 @@ import IngestCore
 import Synchronization
 
 /// The worker of one partition, from its start to its end: it opens the partition's store, reads, and closes the store.
-final class PartitionWorker: Sendable {
+final class PartitionWorker: PartitionWorking {
     /// Opens the store, and makes the worker; it may wait long.
     typealias Opening = @Sendable () async throws -> WorkerRuntime
 
@@ -15,29 +15,39 @@ final class PartitionWorker: Sendable {
 
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
+    private let open: Opening
+    private let whenOpen: @Sendable (WorkerRuntime) -> Void
+    private let whenEnded: @Sendable () -> Void
+
+    /// Prepares a worker.
+    ///
+    /// - Parameters:
+    ///   - onOpen: called when the store is open and ``runtime`` is there.
+    ///   - onEnd: called when the store is closed.
+    init(
+        open: @escaping Opening, onOpen: @escaping @Sendable (WorkerRuntime) -> Void,
+        onEnd: @escaping @Sendable () -> Void
+    ) {
+        (self.open, whenOpen, whenEnded) = (open, onOpen, onEnd)
+    }
 
     /// The worker, once its store is open.
     var runtime: WorkerRuntime? { state.withLock { $0.runtime } }
 
-    /// Begins to run.
-    ///
-    /// - Parameters:
-    ///   - onOpen: called when the store is open and ``runtime`` is there.
-    ///   - onEnd: called once at the end, with the failure of a worker that was not asked to end.
-    func begin(
-        _ open: @escaping Opening, onOpen: @escaping @Sendable (WorkerRuntime) -> Void,
-        onEnd: @escaping @Sendable ((any Error)?) -> Void
-    ) {
+    var isOpen: Bool { runtime != nil }
+
+    func begin(onOpen: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable ((any Error)?) -> Void) {
         Task {
             var failure: (any Error)?
-            do { try await run(open, onOpen) } catch { failure = error }
+            do { try await run(onOpen) } catch { failure = error }
             state.withLock { $0.runtime = nil }
+            whenEnded()
             onEnd(failure)
             ended.signal()
         }
     }
 
-    private func run(_ open: Opening, _ onOpen: @Sendable (WorkerRuntime) -> Void) async throws {
+    private func run(_ onOpen: @Sendable () -> Void) async throws {
         if state.withLock({ $0.isStopping }) { return }
         let runtime = try await open()
         let routes = HTTPRouting.byPath(runtime.routes)
@@ -45,12 +55,12 @@ final class PartitionWorker: Sendable {
             (state.runtime, state.routes) = (runtime, routes)
             return state.isStopping
         }
-        onOpen(runtime)
+        onOpen()
+        whenOpen(runtime)
         if isStopping { await runtime.requestStop() }
         try await runtime.run(signals: [])
     }
 
-    /// Asks the worker to save what is open, and to end.
     func requestStop() {
         let runtime = state.withLock { state in
             state.isStopping = true
@@ -60,11 +70,8 @@ final class PartitionWorker: Sendable {
         Task { await runtime.requestStop() }
     }
 
-    /// Waits for the end. Blocks its thread.
-    ///
-    /// - Returns: whether the worker has ended by then.
-    func waitForEnd(until time: DispatchTime) -> Bool {
-        guard ended.wait(timeout: time) == .success else { return false }
+    func waitForEnd(seconds: Double) -> Bool {
+        guard ended.wait(timeout: .now() + seconds) == .success else { return false }
         ended.signal()
         return true
     }

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import IngestCore
-@testable import Operations
 
 @Suite struct PartitionSupervisionTests {
     private var supervision = PartitionSupervision()

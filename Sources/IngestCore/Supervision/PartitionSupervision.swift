@@ -1,12 +1,10 @@
-import IngestCore
-
 /// Decides when the worker of each partition starts and stops. The group assigns a partition to this process, and takes it
 /// back. A worker that fails rests, and starts again.
 ///
 /// Times are in seconds of one monotonic clock.
-struct PartitionSupervision: Sendable {
+package struct PartitionSupervision: Sendable {
     /// The steps that the supervisor carries out.
-    enum Action: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
         /// Opens the partition's store and reads the partition.
         case start(Int32)
         /// Saves what is open and closes the store.
@@ -34,14 +32,16 @@ struct PartitionSupervision: Sendable {
 
     private var states: [Int32: State] = [:]
 
+    package init() {}
+
     /// The partitions that have a worker, or wait for one.
-    var partitions: [Int32] { states.keys.sorted() }
+    package var partitions: [Int32] { states.keys.sorted() }
 
     /// Why workers ended that wait to start again, by partition.
-    var failures: [Int32: String] { states.compactMapValues(\.failure) }
+    package var failures: [Int32: String] { states.compactMapValues(\.failure) }
 
     /// Notes partitions that the group gives to this process.
-    mutating func assigned(_ partitions: [Int32]) -> [Action] {
+    package mutating func assigned(_ partitions: [Int32]) -> [Action] {
         partitions.compactMap { partition in
             guard let state = states[partition] else {
                 states[partition] = State(phase: .opening)
@@ -55,7 +55,7 @@ struct PartitionSupervision: Sendable {
     }
 
     /// Notes partitions that the group takes back; the caller waits for the end of their workers.
-    mutating func revoked(_ partitions: [Int32]) -> [Action] {
+    package mutating func revoked(_ partitions: [Int32]) -> [Action] {
         partitions.compactMap { partition in
             guard let state = states[partition] else { return nil }
             states[partition]?.isAssigned = false
@@ -72,19 +72,19 @@ struct PartitionSupervision: Sendable {
     }
 
     /// Notes that a partition's worker has opened its store. To open it may take long, and fail then.
-    mutating func opened(_ partition: Int32, at time: Double) {
+    package mutating func opened(_ partition: Int32, at time: Double) {
         if states[partition]?.phase == .opening { states[partition]?.phase = .running(since: time) }
     }
 
     /// Whether the partition's worker starts again when it has ended.
-    func startsAgain(_ partition: Int32) -> Bool { states[partition]?.isAssigned ?? false }
+    package func startsAgain(_ partition: Int32) -> Bool { states[partition]?.isAssigned ?? false }
 
     /// Notes the end of a partition's worker.
     ///
     /// - Parameters:
     ///   - failure: why it ended by itself; nil where it was asked to.
     ///   - jitter: a random number from 0 to 1.
-    mutating func ended(_ partition: Int32, failure: String?, at time: Double, jitter: Double) -> [Action] {
+    package mutating func ended(_ partition: Int32, failure: String?, at time: Double, jitter: Double) -> [Action] {
         guard var state = states[partition] else { return [] }
         defer { states[partition] = state.isAssigned ? state : nil }
         if case .running(let since) = state.phase, time - since >= Self.soundSeconds { state.backoff.succeeded() }
@@ -100,7 +100,7 @@ struct PartitionSupervision: Sendable {
     }
 
     /// Lets time pass.
-    mutating func tick(at time: Double) -> [Action] {
+    package mutating func tick(at time: Double) -> [Action] {
         var actions: [Action] = []
         for (partition, state) in states.sorted(by: { $0.key < $1.key }) {
             switch state.phase {

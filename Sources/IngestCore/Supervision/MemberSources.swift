@@ -2,22 +2,24 @@ import KafkaClient
 
 /// The sources of one partition's worker, which reads without a group. Offsets are taken from members only, so the
 /// process's member commits them.
-struct MemberSources: RecordSources {
+package struct MemberSources: RecordSources {
     /// Commits offsets for the group; the parameters are those of `RecordSource.commit`.
-    typealias Commit =
+    package typealias Commit =
         @Sendable (_ offsets: [TopicPartition: Int64], _ asynchronously: Bool, _ timeoutMilliseconds: Int) throws ->
         Void
 
-    let base: any RecordSources
-    let commit: Commit
+    private let base: any RecordSources
+    private let commit: Commit
 
-    var fetchWaitSeconds: Double { base.fetchWaitSeconds }
+    package init(base: any RecordSources, commit: @escaping Commit) { (self.base, self.commit) = (base, commit) }
 
-    func join(_ topics: [String], rebalance: @escaping SourceRebalanceHandler) throws -> any RecordSource {
+    package var fetchWaitSeconds: Double { base.fetchWaitSeconds }
+
+    package func join(_ topics: [String], rebalance: @escaping SourceRebalanceHandler) throws -> any RecordSource {
         try base.join(topics, rebalance: rebalance)
     }
 
-    func withoutGroup() throws -> any RecordSource { MemberSource(try base.withoutGroup(), commit) }
+    package func withoutGroup() throws -> any RecordSource { MemberSource(try base.withoutGroup(), commit) }
 }
 
 /// A source that reads by itself, and leaves its commits to a member of the group.
