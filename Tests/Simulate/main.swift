@@ -5,9 +5,10 @@ import TestSupport
 
 // Lives of simulated workers, one after the other.
 //
-//   simulate [--seed N] [--lives N] [--seconds N]
-//   simulate --night FILE [--lives N]
+//   simulate [--stores] [--seed N] [--lives N] [--seconds N]
+//   simulate [--stores] --night FILE [--lives N]
 //
+// With `--stores` each partition has a store of its own, and each process a worker for each of its partitions.
 // Without a seed the first one is random; the program prints it. With `--seed` and without a number of lives it lives that
 // one again, and prints its report. It ends with 1 where a life fails. A night goes on where its file ends, until that has
 // so many lives, and lives on behind a life that fails.
@@ -37,12 +38,15 @@ func text(_ name: String) -> String? {
 
 func option(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
 
+let kind: Life.Kind = CommandLine.arguments.contains("--stores") ? .stores : .workers
+
 /// Lives until the file of a night has so many lives, and returns whether none failed.
 func live(through lives: UInt64, of path: String, _ model: ObjectModel) throws -> Bool {
     var night = Night(path: path)
     while night.tally.lives < lives {
         let first = night.nextSeed ?? UInt64.random(in: 0...UInt64(UInt32.max))
-        var runs = Runs(model: model, first: first, lives: min(Runs.block, lives - night.tally.lives), seconds: nil)
+        var runs = Runs(
+            model: model, kind: kind, first: first, lives: min(Runs.block, lives - night.tally.lives), seconds: nil)
         let failure = runs.run { _ in }
         try night.add(runs.tally, from: first, isFailed: failure != nil)
         failure.map(say)
@@ -62,7 +66,7 @@ do {
     let lives = option("--lives") ?? (seed == nil && seconds == nil ? 1000 : seconds == nil ? 1 : .max)
     let first = seed ?? UInt64.random(in: 0...UInt64(UInt32.max))
     say("lives from seed \(first)")
-    var runs = Runs(model: model, first: first, lives: lives, seconds: seconds)
+    var runs = Runs(model: model, kind: kind, first: first, lives: lives, seconds: seconds)
     let failure = runs.run(progress: say)
     say("\(runs.tally)")
     if let failure {

@@ -9,7 +9,7 @@ struct Bounds {
     func check() {
         for process in world.processes where process.state == .running {
             checkReadiness(process)
-            checkOutbox(process)
+            process.workers.forEach(checkOutbox)
         }
     }
 
@@ -18,23 +18,25 @@ struct Bounds {
         let time = world.seconds - Self.noticeSeconds
         if process.awakeSinceSeconds >= time || !process.failures.isEmpty { return }
         if world.isBrokerSilent, world.broker.silentFromSeconds < time {
-            world.violate("I6", "worker \(process.number) is ready, though the broker is silent")
+            world.violate("I6", "\(process.name) is ready, though the broker is silent")
         }
-        if world.isStoreRefusing, let refused = process.refusedAtSeconds, refused < time {
-            world.violate("I6", "worker \(process.number) is ready, though the store refuses")
+        for worker in process.workers where worker.store.isRefusing && worker.stopAskedAtSeconds == nil {
+            if let refused = worker.refusedAtSeconds, refused < time {
+                world.violate("I6", "\(worker.name) is ready, though the store refuses")
+            }
         }
     }
 
     /// I5: where too many transactions wait to be notified, no more are made. A round may have begun a few before, and more
     /// may have waited at the start. A worker from which another has taken the store over makes none, and counts those that
     /// the other has delivered.
-    private func checkOutbox(_ process: SimulatedProcess) {
-        let limit = world.configuration.notifications.maxOutboxTransactions
+    private func checkOutbox(_ worker: SimulatedWorker) {
+        let limit = worker.store.configuration.notifications.maxOutboxTransactions
         let isWatched =
             world.configuration.store.writers == .one && limit > 0 && world.broker.lostOutputAtSeconds == nil
-        let allowed = max(limit + 4, process.waitingCountAtStart) + world.retryCount * 10
-        if isWatched, !process.isFenced, process.waitingCount > allowed {
-            world.violate("I5", "\(process.waitingCount) transactions wait, and the limit is \(limit)")
+        let allowed = max(limit + 4, worker.waitingCountAtStart) + worker.store.retryCount * 10
+        if isWatched, !worker.isFenced, worker.waitingCount > allowed {
+            world.violate("I5", "\(worker.waitingCount) transactions wait, and the limit is \(limit)")
         }
     }
 }

@@ -6,6 +6,14 @@ import TestSupport
 
 /// One life of a few workers: things that happen to them, and then peace, in which they have to come to rest.
 package struct Life {
+    /// The kinds of lives.
+    package enum Kind: Sendable {
+        /// One store, which all workers share.
+        case workers
+        /// A store for each partition; each process runs a worker for each partition that the group gives it.
+        case stores
+    }
+
     /// One thing that happens. Each draws from numbers of its own, so that the others stay as they are without it.
     enum Action {
         case produce, pass, passLong, killBetween, killWithin, stop, stall, wake, failStore, failStoreLong, loseCommit,
@@ -34,10 +42,10 @@ package struct Life {
     private let model: ObjectModel
     private let setup: Setup
 
-    package init(seed: UInt64, model: ObjectModel) {
+    package init(seed: UInt64, model: ObjectModel, kind: Kind = .workers) {
         self.seed = seed
         self.model = model
-        setup = Setup(seed: seed)
+        setup = Setup(seed: seed, kind: kind)
     }
 
     /// The numbers of the things that happen.
@@ -58,7 +66,8 @@ package struct Life {
         let records = world.broker.inputs.reduce(0) { $0 + (world.broker.logs[$1]?.records.count ?? 0) }
         return Outcome(
             violation: world.violation, stepCount: world.stepCount, recordCount: records,
-            digest: (world.stepCount &* 31 &+ world.history.count) &* 31 &+ world.outputCount, timeline: world.timeline)
+            digest: (world.stepCount &* 31 &+ world.transactionCount) &* 31 &+ world.outputCount,
+            timeline: world.timeline)
     }
 
     private func look(_ world: World) {
@@ -97,7 +106,10 @@ package struct Life {
             for process in world.processes { process.wake() }
         case .failStore: failStore(world)
         case .failStoreLong: failStoreLong(world)
-        case .loseCommit: world.storeFaults.append(.init(call: .committed, code: .disconnected, count: 1))
+        case .loseCommit:
+            for store in chosenStores(world) {
+                store.faults.append(.init(call: .committed, code: .disconnected, count: 1))
+            }
         case .refuseDeliveries:
             world.note("the broker refuses deliveries")
             world.broker.refusedDeliveries = 1 + world.random.number(below: 5)
@@ -111,12 +123,26 @@ package struct Life {
         case .loseOutput: if setup.losesOutputs { world.loseOutput() }
         case .loseInput: if world.losesInputs { world.loseInput(partition) }
         case .retry:
-            world.retryCount += 1
-            process.submit(.retryDeadLetters(DeadLetterSelection()))
+            let worker = chosenWorker(process)
+            (worker?.store ?? world.stores[0]).retryCount += 1
+            worker?.submit(.retryDeadLetters(DeadLetterSelection()))
         case .purge:
-            let token = world.random.number(below: 1 + Int(world.history.last?.token ?? 0))
-            process.submit(.purgeHistory(HistoryPurge(before: .token(Int64(token)))))
+            let worker = chosenWorker(process)
+            let last = (worker?.store ?? world.stores[0]).history.last?.token ?? 0
+            let token = world.random.number(below: 1 + Int(last))
+            worker?.submit(.purgeHistory(HistoryPurge(before: .token(Int64(token)))))
         }
+    }
+
+    private func chosenWorker(_ process: SimulatedProcess) -> SimulatedWorker? {
+        let workers = process.workers
+        return workers.count < 2 ? workers.first : workers[process.world.random.number(below: workers.count)]
+    }
+
+    /// All stores, or one of several.
+    private func chosenStores(_ world: World) -> [SimulatedStore] {
+        if world.stores.count == 1 || world.random.number(below: 3) == 0 { return world.stores }
+        return [world.stores[world.random.number(below: world.stores.count)]]
     }
 
     private func silence(_ world: World) {
@@ -127,16 +153,21 @@ package struct Life {
 
     private func failStoreLong(_ world: World) {
         let seconds = Double(1 + world.random.number(below: 14))
-        world.note("the store refuses for \(Int(seconds)) s")
-        world.storeRefusesUntilSeconds = world.seconds + seconds
+        for store in chosenStores(world) {
+            world.note("\(store.name) refuses for \(Int(seconds)) s")
+            store.refusesUntilSeconds = world.seconds + seconds
+        }
     }
 
     private func failStore(_ world: World) {
         let call: MemoryCall = [.begin, .commit, .read][world.random.number(below: 3)]
         let codes: [StoreError.Code] = call == .commit ? [.full, .disconnected, .busy] : [.busy, .disconnected]
         let code = codes[world.random.number(below: codes.count)]
-        world.note("the store fails: \(code.rawValue) at \(call)")
-        world.storeFaults.append(.init(call: call, code: code, count: 1 + world.random.number(below: 4)))
+        let count = 1 + world.random.number(below: 4)
+        for store in chosenStores(world) {
+            world.note("\(store.name) fails: \(code.rawValue) at \(call)")
+            store.faults.append(.init(call: call, code: code, count: count))
+        }
     }
 
     // MARK: Reports
@@ -146,8 +177,10 @@ package struct Life {
         let smallest = Shrinking.smallest(actions) { run($0).violation }
         guard let (steps, violation) = smallest else { return nil }
         let timeline = run(steps, keepsTimeline: true).timeline
+        let isEach = setup.configuration.hasStoreForEachPartition
         let shape =
-            "\(setup.processCount) workers, \(setup.partitionCount) partitions, writers \(setup.configuration.store.writers), "
+            "\(setup.processCount) \(isEach ? "processes" : "workers"), \(setup.partitionCount) partitions, "
+            + "\(setup.broadcastCount) of a broadcast topic, writers \(setup.configuration.store.writers), "
             + "\(setup.isCooperative ? "cooperative" : "eager") rebalances, chunks of \(setup.configuration.chunk.maxOperations)"
         return "seed \(seed): \(violation)\n\(shape); \(steps.count) of \(actions.count) actions\n"
             + timeline.map { "  \($0)\n" }.joined()

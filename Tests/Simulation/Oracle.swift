@@ -12,19 +12,22 @@ struct Oracle {
 
     /// I2 and I3: the store has the effect of all records before its positions, and of no other.
     static func check(_ world: World) throws {
-        if world.readings.values.contains(where: \.isUnclear) { return }
-        let positions = world.storedPositions
-        let oracle = try Oracle(world, before: positions)
-        let found = try world.read(objects)
+        for store in world.stores { try check(store, world) }
+    }
+
+    private static func check(_ store: SimulatedStore, _ world: World) throws {
+        if store.readings.values.contains(where: \.isUnclear) { return }
+        let oracle = try Oracle(store, world, before: store.positions)
+        let found = try store.read(objects)
         // A retry finds an event stale by now, and is done with it. So the letters count that were ever committed.
-        let letters = Self.lines(of: world.letters, world)
+        let letters = Self.lines(of: store.letters, world)
         if oracle.letters != letters {
             let (missing, surplus) = (
                 Set(oracle.letters).subtracting(letters).sorted(), Set(letters).subtracting(oracle.letters).sorted()
             )
             return world.violate(
                 "I2",
-                "the store has \(letters.count) dead letters, the oracle \(oracle.letters.count): "
+                "\(store.name) has \(letters.count) dead letters, the oracle \(oracle.letters.count): "
                     + "missing \(missing.prefix(10)), surplus \(surplus.prefix(10))")
         }
         if oracle.objects == found { return }
@@ -32,17 +35,17 @@ struct Oracle {
         let surplus = lines(of: found, notIn: oracle.objects)
         world.violate(
             "I2",
-            "the store is not the oracle's\n" + missing.map { "    - \($0)\n" }.joined()
+            "\(store.name) is not the oracle's\n" + missing.map { "    - \($0)\n" }.joined()
                 + surplus.map { "    + \($0)\n" }.joined())
     }
 
-    private init(_ world: World, before positions: [TopicPartition: Int64]) throws {
+    private init(_ found: SimulatedStore, _ world: World, before positions: [TopicPartition: Int64]) throws {
         let store = Store(MemoryStorage(MemoryPlace(model: world.model, identity: "oracle")), model: world.model)
         var options = WriterContext.Options()
         options.author = "oracle"
         options.setDeletionThreshold = world.setDeletionThreshold
         let writer = try WriterContext(store: store, options: options)
-        var configuration = world.configuration
+        var configuration = found.configuration
         configuration.store.writers = .one
         // The oracle's chunks are large: where the workers' chunks end must not matter.
         configuration.chunk.maxOperations = 500
@@ -53,9 +56,9 @@ struct Oracle {
         let decoder = try EventDecoder(
             model: world.model, format: .cloudevents, routes: [], place: "topic events", limits: configuration.limits,
             nullValues: [], registry: nil)
-        for partition in world.broker.inputs {
+        for partition in found.inputs {
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: nil)
-            for part in Self.parts(of: partition, world, before: positions[partition] ?? 0) {
+            for part in Self.parts(of: partition, found, world, before: positions[partition] ?? 0) {
                 let start = SourcePosition(
                     topic: partition.topic, partition: partition.partition, nextOffset: part.start)
                 if part.start > 0 || part.isJump { try pipeline.move(to: [start]) }
@@ -75,11 +78,11 @@ struct Oracle {
 
     /// The records of a partition that the store has, log by log.
     private static func parts(
-        of partition: TopicPartition, _ world: World, before end: Int64
+        of partition: TopicPartition, _ store: SimulatedStore, _ world: World, before end: Int64
     ) -> [(start: Int64, isJump: Bool, records: [(record: ProducerRecord, offset: Int64)])] {
         guard let log = world.broker.logs[partition] else { return [] }
         guard world.losesInputs else { return [(0, false, log.records.filter { $0.offset < end })] }
-        let parts = world.readings[partition]?.parts ?? []
+        let parts = store.readings[partition]?.parts ?? []
         return parts.enumerated().map { index, part in
             let records = part.offsets.compactMap { offset in
                 log.record(at: offset, of: part.generation).map { (record: $0, offset: offset) }

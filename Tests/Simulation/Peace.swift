@@ -11,9 +11,9 @@ struct Peace {
 
     func come() {
         world.note("peace")
-        world.storeFaults = []
+        world.isCalm = true
+        for store in world.stores { (store.faults, store.refusesUntilSeconds) = ([], 0) }
         world.broker.beSilent(from: 0, until: 0)
-        world.storeRefusesUntilSeconds = 0
         world.broker.refusedDeliveries = 0
         world.broker.lostAcknowledgements = 0
         for process in world.processes {
@@ -21,71 +21,106 @@ struct Peace {
             process.clockOffset = 0
             process.wake()
         }
-        rest()
+        // The failure of one store keeps no other from its end.
+        if world.stores.count > 1, world.random.number(below: 3) == 0 {
+            let failing = world.stores[world.random.number(below: world.stores.count)]
+            world.note("\(failing.name) refuses on")
+            failing.refusesUntilSeconds = .infinity
+            rest(world.stores.filter { $0 !== failing })
+            failing.refusesUntilSeconds = 0
+        }
+        rest(world.stores)
         if world.violation != nil { return }
         for process in world.processes { process.stop() }
         do {
             try check()
         } catch {
-            world.violate("I2", "the store cannot be read: \(error)")
+            world.violate("I2", "a store cannot be read: \(error)")
         }
     }
 
-    /// Lets the workers come to rest.
-    private func rest() {
+    /// Lets the workers of stores come to rest.
+    private func rest(_ stores: [SimulatedStore]) {
         // The role of a worker that was killed ends by a calendar, which may have jumped back.
         var undeliveredSeconds = -Double.infinity
         var (reached, end) = (Int64.min, world.seconds)
         while world.violation == nil {
             world.pass(seconds: 0.5)
             if !world.processes.contains(where: \.delivers) { undeliveredSeconds = world.seconds }
-            if isAtRest(undeliveredSeconds) { return }
-            let read = world.storedPositions.values.reduce(0, +)
+            guard let reason = unrest(stores, undeliveredSeconds) else { return }
+            let read = stores.flatMap(\.positions.values).reduce(0, +)
             if read > reached { (reached, end) = (read, world.seconds + 300) }
             if world.seconds > end {
-                let failures = world.processes.map { "worker \($0.number) \($0.state) \($0.failures)" }
+                let failures = world.processes.map { "\($0.name) \($0.state) \($0.failures)" }
                 return world.violate(
-                    "I6", "nothing moves: stored \(world.storedPositions), \(failures.joined(separator: "; "))")
+                    "I6",
+                    "nothing moves, and \(reason): stored \(stores.map(\.positions)), "
+                        + failures.joined(separator: "; "))
             }
         }
     }
 
-    /// Whether nothing is left to do.
+    /// What is left to do for stores; nil where nothing is.
     ///
     /// - Parameter undeliveredSeconds: when last no worker delivered.
-    private func isAtRest(_ undeliveredSeconds: Double) -> Bool {
-        let stored = world.storedPositions
-        let hasRead = world.broker.inputs.allSatisfy { partition in
-            stored[partition] ?? 0 == world.broker.high(partition) || isHalted(partition)
+    private func unrest(_ stores: [SimulatedStore], _ undeliveredSeconds: Double) -> String? {
+        let haveRead = stores.allSatisfy { store in
+            let stored = store.positions
+            return store.inputs.allSatisfy { stored[$0] ?? 0 == world.broker.high($0) || isHalted($0, store) }
         }
+        if !haveRead { return "records wait" }
         // A loss is noticed within seconds of the next look, and looked at twice.
         if let lost = world.broker.lostOutputAtSeconds, world.seconds < max(lost, undeliveredSeconds) + 60 {
-            return false
+            return "a loss waits"
         }
+        let running = world.processes.filter { $0.state == .running }
+        let workers = running.flatMap(\.workers).filter { worker in stores.contains { $0 === worker.store } }
         // A worker from which another has taken the store over learns of it at its next renewal, and ends.
-        if world.processes.contains(where: { $0.state == .running && $0.isFenced }) { return false }
-        return hasRead && world.processes.allSatisfy(\.isQuiet) && cursorsAreSaved
-            && world.processes.contains { $0.state == .running && isReady($0) }
+        if workers.contains(where: \.isFenced) { return "a worker is fenced" }
+        let areQuiet =
+            world.hasStoreForEachPartition ? workers.allSatisfy(\.isQuiet) : world.processes.allSatisfy(\.isQuiet)
+        if !areQuiet || !stores.allSatisfy(cursorsAreSaved) { return "deliveries wait" }
+        return areRead(stores, workers, running) ? nil : "a store has no ready worker"
+    }
+
+    /// Whether workers are ready to go on with stores: one of the workers that share a store, or each store's one, in the
+    /// process that has its partition.
+    private func areRead(
+        _ stores: [SimulatedStore], _ workers: [SimulatedWorker], _ running: [SimulatedProcess]
+    ) -> Bool {
+        if !world.hasStoreForEachPartition { return running.contains { isReady($0.failures, $0.workers) } }
+        if stores.count == world.stores.count {
+            guard running.allSatisfy({ isReady($0.failures, $0.workers) }) else { return false }
+        }
+        return stores.allSatisfy { store in
+            let own = workers.filter { $0.store === store }
+            guard own.count == 1, own[0].isOpen, isReady(own[0].failures, own) else { return false }
+            let owned = world.broker.group.members[own[0].process.number]?.owned ?? []
+            return owned.contains { $0.partition == store.partition }
+        }
     }
 
     /// Whether a worker has halted a partition whose position is lost, and says so.
-    private func isHalted(_ partition: TopicPartition) -> Bool {
+    private func isHalted(_ partition: TopicPartition, _ store: SimulatedStore) -> Bool {
         world.configuration.kafka.onPositionLost == .halt && world.broker.logs[partition]?.firstLoss != nil
-            && world.processes.contains { $0.hasHalted(partition) }
+            && world.processes.contains { $0.workers.contains { $0.store === store && $0.hasHalted(partition) } }
     }
 
-    /// Whether a worker is ready, but for partitions that it has to halt.
-    private func isReady(_ process: SimulatedProcess) -> Bool {
-        process.failures.allSatisfy { failure in
-            failure.hasPrefix("partitions: ") && world.broker.inputs.contains { process.hasHalted($0) && isHalted($0) }
+    /// Whether workers are ready, but for partitions that they have to halt.
+    private func isReady(_ failures: [String], _ workers: [SimulatedWorker]) -> Bool {
+        failures.allSatisfy { failure in
+            failure.hasPrefix("partitions: ")
+                && workers.contains { worker in
+                    worker.store.inputs.contains { worker.hasHalted($0) && isHalted($0, worker.store) }
+                }
         }
     }
 
-    private var cursorsAreSaved: Bool {
-        let name = world.configuration.notifications.cursorName
-        let isSaved = try? world.read { context in
+    private func cursorsAreSaved(_ store: SimulatedStore) -> Bool {
+        let name = store.configuration.notifications.cursorName
+        let isSaved = try? store.read { context in
             let (token, sent) = (
-                try context.cursors()[name] ?? 0, try context.sentDeadLetter(topic: SimulatedBroker.failed)
+                try context.cursors()[name] ?? 0, try context.sentDeadLetter(topic: store.failed.topic)
             )
             return try context.history(after: token, limit: 1, maximumChangeCount: 1).isEmpty
                 && context.deadLetters(after: sent, limit: 1, maximumBytes: 1).isEmpty
@@ -97,32 +132,32 @@ struct Peace {
 
     private func check() throws {
         try Oracle.check(world)
-        try checkNotifications()
-        try checkDeadLetters()
+        try world.stores.forEach(checkNotifications)
+        try world.stores.forEach(checkDeadLetters)
     }
 
     /// I4: the topic has the notifications of every transaction in order; from any place they go on without a gap.
-    private func checkNotifications() throws {
+    private func checkNotifications(_ store: SimulatedStore) throws {
         let builder = NotificationBuilder(
-            configuration: world.configuration.notifications, storeIdentity: "simulated", model: world.model)
-        let expected = try world.history.flatMap { try builder.notifications(for: $0) }
+            configuration: store.configuration.notifications, storeIdentity: store.identity, model: world.model)
+        let expected = try store.history.flatMap { try builder.notifications(for: $0) }
         let values = expected.map { $0.value ?? "" }
-        let purged = try world.read { try $0.purgedToken() }
-        let log = world.broker.logs[TopicPartition(SimulatedBroker.output, 0)] ?? SimulatedLog()
+        let purged = try store.read { try $0.purgedToken() }
+        let log = world.broker.logs[store.output] ?? SimulatedLog()
         // The worker cannot send a transaction again that a purge took before the broker lost it.
         let check = DeliveryCheck(
-            topic: SimulatedBroker.output, expected: values, isExact: world.configuration.notifications.transactional
+            topic: store.output.topic, expected: values, isExact: world.configuration.notifications.transactional
         ) { log.firstLoss == nil || expected[$0].token > purged }
         check.look(at: log, in: world) { $0.value.map { String(decoding: $0, as: UTF8.self) } }
     }
 
     /// A letter that a retry was done with before its delivery need not be sent.
-    private func checkDeadLetters() throws {
-        let kept = Set(try world.read { try $0.deadLetters(after: 0, limit: 1_000_000) }.map(\.id))
-        let log = world.broker.logs[TopicPartition(SimulatedBroker.failed, 0)] ?? SimulatedLog()
+    private func checkDeadLetters(_ store: SimulatedStore) throws {
+        let kept = Set(try store.read { try $0.deadLetters(after: 0, limit: 1_000_000) }.map(\.id))
+        let log = world.broker.logs[store.failed] ?? SimulatedLog()
         let check = DeliveryCheck(
-            topic: SimulatedBroker.failed, expected: world.letters.map { "simulated:\($0.id)" }, isExact: false
-        ) { kept.contains(world.letters[$0].id) }
+            topic: store.failed.topic, expected: store.letters.map { "\(store.identity):\($0.id)" }, isExact: false
+        ) { kept.contains(store.letters[$0].id) }
         check.look(at: log, in: world) { record in
             record.headers.last { $0.name == "ingest.deadletter.id" }?.value.map { String(decoding: $0, as: UTF8.self) }
         }

@@ -16,6 +16,7 @@ package struct Tally: Equatable, CustomStringConvertible {
 /// Many lives in a row, until one fails.
 package struct Runs {
     private let model: ObjectModel
+    private let kind: Life.Kind
     private let first: UInt64
     private let lives: UInt64
     private let seconds: Double?
@@ -27,8 +28,11 @@ package struct Runs {
     /// - Parameters:
     ///   - lives: how many to live at most.
     ///   - seconds: after which time to begin no other; nil sets none.
-    package init(model: ObjectModel, first: UInt64, lives: UInt64, seconds: Double?) {
+    package init(
+        model: ObjectModel, kind: Life.Kind = .workers, first: UInt64, lives: UInt64, seconds: Double?
+    ) {
         self.model = model
+        self.kind = kind
         self.first = first
         self.lives = lives
         self.seconds = seconds
@@ -38,7 +42,7 @@ package struct Runs {
     package mutating func run(progress: (String) -> Void) -> String? {
         let start = MonotonicClock.seconds()
         while tally.lives < lives {
-            let life = Life(seed: first &+ tally.lives, model: model)
+            let life = Life(seed: first &+ tally.lives, model: model, kind: kind)
             let outcome = life.run(life.actions)
             tally.lives += 1
             tally.steps += outcome.stepCount

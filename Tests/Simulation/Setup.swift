@@ -15,7 +15,10 @@ package struct Setup {
     /// Whether topics that the workers fill may lose records.
     let losesOutputs: Bool
 
-    init(seed: UInt64) {
+    /// The number of partitions of the topic that every store reads whole, where there is one.
+    private(set) var broadcastCount: Int32 = 0
+
+    init(seed: UInt64, kind: Life.Kind = .workers) {
         self.seed = seed
         var random = SeededRandom(seed: seed ^ 0x7365_7475_70)
         var configuration = WorkerConfiguration()
@@ -37,5 +40,26 @@ package struct Setup {
         self.configuration.kafka.onPositionLost = [.halt, .earliest, .latest][random.number(below: 3)]
         isCooperative = random.number(below: 2) == 0
         losesOutputs = random.number(below: 4) == 0
+        if kind == .stores { separateStores() }
+    }
+
+    /// Gives each partition a store of its own. The numbers are others than those before, which stay as they are.
+    private mutating func separateStores() {
+        var random = SeededRandom(seed: seed ^ 0x7374_6F72_6573)
+        let mark = StoreConfiguration.partitionMark
+        configuration.store.path = "stores/\(mark).sqlite"
+        configuration.store.writers = .one
+        configuration.notifications.topic = "\(SimulatedBroker.output)-\(mark)"
+        configuration.deadLetters.topic = "\(SimulatedBroker.failed)-\(mark)"
+        configuration.shutdown.drainSeconds = [1, 5, 10][random.number(below: 3)]
+        partitionCount = Int32(1 + random.number(below: 5))
+        if random.number(below: 3) == 0 {
+            configuration.topics.append(TopicConfiguration(name: SimulatedBroker.second))
+        }
+        guard random.number(below: 2) == 0 else { return }
+        broadcastCount = Int32(1 + random.number(below: 2))
+        var topic = TopicConfiguration(name: SimulatedBroker.broadcast)
+        topic.broadcast = true
+        configuration.topics.append(topic)
     }
 }

@@ -113,6 +113,8 @@ struct SimulatedGroup {
     /// - Throws: `KafkaError` where it is no member, or does not have a partition.
     func checkCommit(_ offsets: [TopicPartition: Int64], of id: Int) throws {
         guard let member = members[id] else { throw KafkaError(.unknownMember) }
-        if !offsets.keys.allSatisfy(member.owned.contains) { throw KafkaError(.illegalGeneration) }
+        // Partition n of another topic goes with partition n of the group's.
+        let owned = Set(member.owned.map(\.partition))
+        if !offsets.keys.allSatisfy({ owned.contains($0.partition) }) { throw KafkaError(.illegalGeneration) }
     }
 }

@@ -1,16 +1,17 @@
 import GraphCore
 import IngestCore
 import KafkaClient
-import Logging
-import MemoryStorage
 
-/// One worker process in a simulated world: the program's own loops, and the seams around them.
+/// One process in a simulated world: a worker, or a member of the group with a worker for each partition.
 final class SimulatedProcess: @unchecked Sendable {
     /// A call that leaves the process.
     enum Call { case poll, client, commitOffsets, deliver, delivered, store }
 
-    /// The loops of a process.
-    enum Loop: Int, CaseIterable { case worker, notifications, deadLetters, probe }
+    /// A loop of the process.
+    enum Loop {
+        case worker(SimulatedWorker, SimulatedWorker.Loop)
+        case supervisor(SimulatedSupervisor.Loop)
+    }
 
     /// The state of the process.
     enum State: Equatable { case stopped, running, stalled }
@@ -22,40 +23,28 @@ final class SimulatedProcess: @unchecked Sendable {
     var callsUntilKill: Int?
     private(set) var killCount = 0
     private var isKilled = false
-    /// When the supervisor starts the process again.
+    /// When the process is started again.
     private(set) var startsAtSeconds: Double?
+    /// When a process that is stalled in the midst of a step goes on.
+    private var wakesAtSeconds: Double?
     /// Since when the process has been scheduled.
     private(set) var awakeSinceSeconds = 0.0
-    /// When the store first refused the process in the present outage.
-    private(set) var refusedAtSeconds: Double?
-    /// The transactions that waited to be notified when the process started. A killed worker had notified some of them,
-    /// and not saved its cursor.
-    private(set) var waitingCountAtStart = 0
-    /// The number of the process's writer among all of the store; nil before it has claimed the store.
-    private var writerNumber: Int?
     /// The distance of the process's calendar from the world's, in microseconds.
     var clockOffset: Int64 = 0
     /// The reason for which the last start failed; the report has it once.
     private var failedStart: String?
-    private var parts: Parts?
-    private var due: [NextStep?] = Array(repeating: nil, count: Loop.allCases.count)
-
-    private struct Parts {
-        let store: Store
-        let storage: MemoryStorage
-        let worker: ConsumerWorker
-        let notifications: Outbox
-        let sink: any RecordSink
-        let deadLetters: Outbox
-        let probe: BrokerProbe
-        let health: HealthMonitor
-        let desk: ControlDesk
-    }
+    private(set) var workers: [SimulatedWorker] = []
+    private(set) var supervisor: SimulatedSupervisor?
+    /// The number of steps that are under way: within one that waits, the other loops go on.
+    private var depth = 0
 
     init(_ world: World, number: Int) {
         self.world = world
         self.number = number
     }
+
+    /// The process's name in reports.
+    var name: String { world.hasStoreForEachPartition ? "process \(number)" : "worker \(number)" }
 
     var clock: WorkerClock {
         WorkerClock(
@@ -84,27 +73,16 @@ final class SimulatedProcess: @unchecked Sendable {
         if isKilled { throw Self.gone }
     }
 
-    private func storeCall(_ storeCall: MemoryCall) throws(StoreError) {
-        if storeCall == .committed { world.capture() }
-        do throws(KafkaError) { try call(.store) } catch {
-            throw StoreError(.unavailable, "The process has ended", remedy: "None")
-        }
-        if storeCall == .committed, isFenced {
-            world.violate("I7", "worker \(number) writes though another has taken the store over")
-        }
-        if !world.isStoreRefusing { refusedAtSeconds = nil }
-        if storeCall != .committed, world.isStoreRefusing { refusedAtSeconds = refusedAtSeconds ?? world.seconds }
-        try world.failStore(storeCall)
-    }
+    /// Whether the process runs, and nobody has killed it in the midst of a step.
+    var isAlive: Bool { state == .running && !isKilled }
 
     /// Ends the process as a kill does: it tells nobody.
     private func bury() {
-        parts?.storage.rollback()
-        parts = nil
+        for worker in workers { worker.drop() }
+        (workers, supervisor) = ([], nil)
         state = .stopped
         isKilled = false
         callsUntilKill = nil
-        (refusedAtSeconds, writerNumber) = (nil, nil)
         startsAtSeconds = world.seconds + 0.5 + Double(world.random.number(below: 3000)) / 1000
     }
 
@@ -116,23 +94,41 @@ final class SimulatedProcess: @unchecked Sendable {
     }
 
     func stall() { if state == .running { state = .stalled } }
+
+    /// Takes the processor away from the process in the midst of a step.
+    func stallWithinStep() {
+        world.note(self, "is not scheduled while it waits")
+        stall()
+        wakesAtSeconds = world.seconds + world.randomSeconds(upTo: 30)
+    }
+
     func wake() {
-        if state == .stalled { (state, awakeSinceSeconds, refusedAtSeconds) = (.running, world.seconds, nil) }
+        if state != .stalled { return }
+        (state, awakeSinceSeconds, wakesAtSeconds) = (.running, world.seconds, nil)
+        for worker in workers { worker.forgetRefusal() }
     }
 
     // MARK: Start and stop
 
     func startIfDue() {
-        if state == .stopped, world.seconds >= startsAtSeconds ?? 0 { start() }
+        if let time = wakesAtSeconds, world.seconds >= time { wake() }
+        if state == .stopped, depth == 0, world.seconds >= startsAtSeconds ?? 0 { start() }
     }
 
     private func start() {
         do {
-            parts = try makeParts()
-            try parts?.worker.start()
-            (state, awakeSinceSeconds, waitingCountAtStart) = (.running, world.seconds, waitingCount)
+            if world.hasStoreForEachPartition {
+                let supervisor = SimulatedSupervisor(self)
+                self.supervisor = supervisor
+                try supervisor.start()
+            } else {
+                let worker = SimulatedWorker(self, world.stores[0], SimulatedCluster(process: self))
+                workers = [worker]
+                try worker.start()
+                worker.goRound()
+            }
+            (state, awakeSinceSeconds) = (.running, world.seconds)
             world.note(self, "starts")
-            due = Array(repeating: .at(world.seconds), count: Loop.allCases.count)
         } catch {
             let reason = "does not start: \(error)"
             if reason != failedStart { world.note(self, reason) }
@@ -141,151 +137,78 @@ final class SimulatedProcess: @unchecked Sendable {
         }
     }
 
-    private func makeParts() throws -> Parts {
-        let configuration = world.configuration
-        let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-        let clock = clock
-        let storage = MemoryStorage(world.place) { [unowned self] call throws(StoreError) in try storeCall(call) }
-        let store = Store(storage, model: world.model)
-        var rules = HealthRules()
-        rules.needsDeadLetters = true
-        let health = HealthMonitor(rules: rules, now: clock.seconds)
-        let metrics = world.metrics
-        var options = WriterContext.Options()
-        options.author = "simulation"
-        options.leaseTTLSeconds = Double(configuration.lease.ttlSeconds)
-        options.setDeletionThreshold = world.setDeletionThreshold
-        options.now = clock.microseconds
-        let writer = try WriterContext(store: store, options: options)
-        writerNumber = world.nextWriter()
-        health.report(.storeOK)
-        let isAlone = configuration.store.writers == .one
-        let cluster = SimulatedCluster(process: self)
-        let sink: any RecordSink =
-            configuration.notifications.transactional
-            ? SimulatedTransactionalSink(self, topic: SimulatedBroker.output)
-            : SimulatedSink(self, topic: SimulatedBroker.output)
-        let notifications = try Outbox.notifications(
-            store: store, sink: sink,
-            configuration: configuration.notifications, metrics: metrics, health: health, logger: logger,
-            isActive: isAlone, clock: clock)
-        let deadLetters = try Outbox.deadLetters(
-            store: store, sink: SimulatedSink(self, topic: SimulatedBroker.failed), topic: SimulatedBroker.failed,
-            configuration: configuration, metrics: metrics, health: health, logger: logger, isActive: isAlone,
-            clock: clock)
-        try configuration.putCursor(of: notifications, writer)
-        let directory = TopicDirectory()
-        let outages = OutageLog(logger: logger, now: clock.seconds)
-        let probe = BrokerProbe(
-            topics: cluster, health: health, metrics: metrics, logger: logger, outages: outages, directory: directory,
-            clock: clock)
-        let worker = try ConsumerWorker(
-            configuration: configuration, writer: writer, sources: cluster, metrics: metrics, health: health,
-            logger: logger, outages: outages, notifications: notifications, deadLetters: deadLetters,
-            directory: directory, clock: clock)
-        let desk = try ControlDesk(
-            configuration: configuration, store: store, logger: logger, clock: clock, runBeside: { $0() })
-        worker.control = desk
-        worker.pipeline.makeSaver = { [unowned self] in SimulatedSaver(self) }
-        return Parts(
-            store: store, storage: storage, worker: worker, notifications: notifications, sink: sink,
-            deadLetters: deadLetters, probe: probe, health: health, desk: desk)
+    /// Adds a worker that the supervisor has begun.
+    func add(_ worker: SimulatedWorker) {
+        if workers.contains(where: { $0.store === worker.store }) {
+            world.violate("I7", "\(worker.name) begins beside another worker of the store")
+        }
+        workers.append(worker)
     }
 
-    /// Ends the process as a signal does: it drains, leaves the group, delivers the rest, and gives the store up.
+    /// Takes a worker out that has ended.
+    func remove(_ worker: SimulatedWorker) { workers.removeAll { $0 === worker } }
+
+    /// Ends the process as a signal does.
     func stop() {
-        guard state == .running, let parts else { return }
+        guard state == .running else { return }
         world.note(self, "stops")
-        do {
-            let answers = try parts.worker.drain()
-            try parts.worker.leave(brokerAnswers: answers)
-            try? parts.deadLetters.drain(untilSeconds: world.seconds + 5)
-            try? parts.notifications.drain(untilSeconds: world.seconds + 5)
-            parts.sink.close()
-            try parts.worker.close()
-        } catch {
-            world.note(self, "stopped with \(error)")
-        }
+        depth += 1
+        if let supervisor { supervisor.stop() } else { workers.first?.stop() }
+        depth -= 1
         bury()
+    }
+
+    /// I7: a process that gives partitions up has closed their stores, unless it has waited long enough.
+    func checkClosed(_ partitions: [TopicPartition]) {
+        guard isAlive, supervisor != nil else { return }
+        for worker in workers where !worker.isOverdue {
+            guard partitions.contains(where: { $0.partition == worker.store.partition }) else { continue }
+            world.violate("I7", "\(worker.name) is not closed, and its partition is given up")
+        }
     }
 
     // MARK: Steps
 
     /// Calls with the loops whose next step is due, or is due with news.
     func forEachDueLoop(withNews: Bool, _ each: (Loop) -> Void) {
-        guard state == .running else { return }
-        for loop in Loop.allCases {
-            guard let next = due[loop.rawValue] else { continue }
-            if next.seconds <= world.seconds || next.comesWithNews && withNews { each(loop) }
+        guard isAlive else { return }
+        for worker in workers {
+            worker.forEachDueLoop(withNews: withNews) { each(.worker(worker, $0)) }
         }
+        supervisor?.forEachDueLoop(withNews: withNews) { each(.supervisor($0)) }
     }
 
     func step(_ loop: Loop) {
-        guard let parts else { return }
         world.stepCount += 1
-        do {
-            due[loop.rawValue] =
-                switch loop {
-                case .worker: try parts.worker.step()
-                case .notifications: try parts.notifications.step()
-                case .deadLetters: try parts.deadLetters.step()
-                case .probe: parts.probe.step()
-                }
-        } catch {
-            if !isKilled { end(after: error, loop) }
+        depth += 1
+        switch loop {
+        case .worker(let worker, let loop): step(worker, loop)
+        case .supervisor(let loop): supervisor?.step(loop)
         }
-        if isKilled { bury() }
+        depth -= 1
+        if isKilled, depth == 0 { bury() }
     }
 
-    /// Ends the program as it does where a loop fails: the other loops stop, and the store is given up.
-    private func end(after error: any Error, _ loop: Loop) {
-        world.note(self, "ends: \(error)")
-        world.judge(error, of: self)
-        if loop == .worker {
-            parts?.worker.giveUp(after: error)
-        } else if let worker = parts?.worker {
-            if let answers = try? worker.drain() { try? worker.leave(brokerAnswers: answers) }
+    private func step(_ worker: SimulatedWorker, _ loop: SimulatedWorker.Loop) {
+        do { try worker.step(loop) } catch {
+            if isKilled { return }
+            worker.end(after: error, loop)
+            // Without a supervisor the process ends with its worker.
+            if supervisor == nil { bury() }
         }
-        try? parts?.worker.close()
-        bury()
-    }
-
-    /// Sends the worker a request, as a command does over the control socket; nobody waits for the answer.
-    @discardableResult func submit(_ request: ControlRequest) -> ControlTicket? {
-        guard state == .running, let desk = parts?.desk else { return nil }
-        world.note(self, "is asked for \(request.name)")
-        let ticket = ControlTicket(desk.envelope(request, key: nil), from: "simulation", onAnswer: {})
-        desk.submit(ticket)
-        return ticket
     }
 
     // MARK: Questions
 
-    /// Whether another process has taken the store over from this one.
-    var isFenced: Bool {
-        guard world.configuration.store.writers == .one, let writerNumber else { return false }
-        return writerNumber < world.writerCount
-    }
-
-    /// The number of transactions that the process knows to wait for their notification.
-    var waitingCount: Int { parts?.notifications.waiting ?? 0 }
-
     /// Whether the process runs, and delivers notifications; of many writers, one has the role.
-    var delivers: Bool { state == .running && parts?.notifications.isActive ?? false }
+    var delivers: Bool { state == .running && workers.contains(where: \.delivers) }
 
     /// Whether the process has nothing left to do.
-    var isQuiet: Bool {
-        guard state == .running, let parts else { return state == .stopped }
-        return parts.notifications.waiting == 0 && parts.deadLetters.waiting == 0
-    }
+    var isQuiet: Bool { state == .running ? workers.allSatisfy(\.isQuiet) : state == .stopped }
 
-    /// Whether the worker has halted a partition, and says so.
-    func hasHalted(_ partition: TopicPartition) -> Bool {
-        parts?.health.partitionFaults().contains { $0.state == .halted && $0.partition == partition } ?? false
-    }
+    /// Whether a worker has halted a partition, and says so.
+    func hasHalted(_ partition: TopicPartition) -> Bool { workers.contains { $0.hasHalted(partition) } }
 
     /// The checks of readiness that fail.
-    var failures: [String] {
-        parts?.health.readiness().compactMap { check in check.reason.map { "\(check.name): \($0)" } } ?? []
-    }
+    var failures: [String] { (supervisor?.failures ?? []) + workers.flatMap(\.failures) }
 }

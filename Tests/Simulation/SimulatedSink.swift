@@ -7,10 +7,10 @@ final class SimulatedSink: RecordSink, @unchecked Sendable {
     private let partition: TopicPartition
     let sentTopic: SentTopic?
 
-    init(_ process: SimulatedProcess, topic: String) {
+    init(_ process: SimulatedProcess, _ partition: TopicPartition) {
         self.process = process
-        partition = TopicPartition(topic, 0)
-        sentTopic = SentTopic(process, topic: topic)
+        self.partition = partition
+        sentTopic = SentTopic(process, topic: partition.topic)
     }
 
     private var world: World { process.world }
@@ -43,10 +43,10 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
     private var queue: [ProducerRecord] = []
     let sentTopic: SentTopic?
 
-    init(_ process: SimulatedProcess, topic: String) {
+    init(_ process: SimulatedProcess, _ partition: TopicPartition) {
         self.process = process
-        partition = TopicPartition(topic, 0)
-        sentTopic = SentTopic(process, topic: topic)
+        self.partition = partition
+        sentTopic = SentTopic(process, topic: partition.topic)
     }
 
     private var world: World { process.world }
@@ -55,7 +55,7 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
         try step {
             try begin()
             try ask(.client)
-            return world.broker.transactions.finishedEntry
+            return world.broker.transactions[partition]?.finishedEntry
         }
     }
 
@@ -89,7 +89,7 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
 
     private func commit(_ entry: Int64) {
         world.broker.logs[partition]?.endTransaction(aborts: false)
-        world.broker.transactions.commit(entry)
+        world.broker.transactions[partition]?.commit(entry)
     }
 
     /// Makes the producer ready: the former one of its name is refused from now on, and its transaction aborted.
@@ -98,14 +98,14 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
         try process.call(.client)
         if world.isBrokerSilent { throw KafkaError(.timedOut) }
         world.broker.logs[partition]?.endTransaction(aborts: true)
-        epoch = world.broker.transactions.begin()
+        epoch = world.broker.transactions[partition]?.begin()
     }
 
     private func write(_ count: Int) throws {
         if count == 0 { return }
         try ask(.deliver)
         try world.refuseDelivery()
-        world.broker.transactions.open(at: world.seconds)
+        world.broker.transactions[partition]?.open(at: world.seconds)
         world.broker.logs[partition]?.beginTransaction()
         world.note(process, "delivers \(count) records at \(world.broker.high(partition)) of \(partition)")
         for record in queue.prefix(count) {
@@ -119,7 +119,9 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
     private func ask(_ call: SimulatedProcess.Call) throws {
         try process.call(call)
         if world.isBrokerSilent { throw KafkaError(.timedOut) }
-        if epoch != world.broker.transactions.epoch { throw KafkaError(KafkaError.Code("_FENCED"), isFatal: true) }
+        if epoch != world.broker.transactions[partition]?.epoch {
+            throw KafkaError(KafkaError.Code("_FENCED"), isFatal: true)
+        }
     }
 
     private func step<Result>(_ body: () throws -> Result) throws -> Result {
@@ -135,7 +137,7 @@ final class SimulatedTransactionalSink: RecordSink, @unchecked Sendable {
     }
 }
 
-/// What the broker knows of the transactions of one name.
+/// What the broker knows of the transactions of one name, which fill one topic.
 struct SimulatedTransactions {
     /// The number of the last producer; the broker refuses those before it.
     private(set) var epoch = 0

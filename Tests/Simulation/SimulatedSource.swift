@@ -83,10 +83,12 @@ final class SimulatedSource: RecordSource, @unchecked Sendable {
         case .lose:
             drop(owned)
             _ = try rebalance(.lost(owned), self)
+            process.checkClosed(owned)
         case .revoke(let gone):
             world.note(process, "revoked \(gone)")
             // Offsets can still be committed, so the client forgets them afterwards.
             _ = try rebalance(.revoked(gone), self)
+            process.checkClosed(gone)
             drop(gone)
         case .take(let new):
             world.note(process, "assigned \(new)")
@@ -148,11 +150,17 @@ final class SimulatedSource: RecordSource, @unchecked Sendable {
 
     func close(timeoutMilliseconds: Int) throws {
         try process.call(.client)
+        // An assignment may be under way.
+        if rebalance != nil, process.supervisor != nil, !world.isBrokerSilent, world.random.number(below: 3) == 0 {
+            try serveRebalance()
+        }
         if let rebalance, !positions.isEmpty, world.broker.group.members[process.number] != nil {
             _ = try rebalance(.revoked(assignment), self)
         }
         drop(assignment)
-        if !world.isBrokerSilent { world.broker.group.leave(process.number) }
+        // A reader without group leaves none.
+        let isMember = rebalance != nil || process.supervisor == nil
+        if isMember, !world.isBrokerSilent { world.broker.group.leave(process.number) }
     }
 
     func abandon() throws { drop(assignment) }

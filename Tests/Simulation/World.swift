@@ -12,14 +12,17 @@ package struct Violation: Error, CustomStringConvertible {
     package var description: String { "\(invariant): \(text)" }
 }
 
-/// Everything around the workers, and the workers: one cluster, one store, one clock, and no threads.
+/// Everything around the workers, and the workers: one cluster, one store or one for each partition, one clock, and no
+/// threads.
 final class World: @unchecked Sendable {
     let model: ObjectModel
     let configuration: WorkerConfiguration
     let setDeletionThreshold: Int
     /// Whether inputs may lose records.
     let losesInputs: Bool
-    let place: MemoryPlace
+    /// Whether each partition has a store of its own.
+    let hasStoreForEachPartition: Bool
+    private(set) var stores: [SimulatedStore] = []
     /// The metrics of all processes, which nobody reads: registering them takes long.
     let metrics = WorkerMetrics()
     var broker: SimulatedBroker
@@ -31,31 +34,11 @@ final class World: @unchecked Sendable {
     var stepCount = 0
     /// The first thing that must not have happened.
     private(set) var violation: Violation?
-    /// The transactions that were committed, in order.
-    private(set) var history: [HistoryTransaction] = []
-    /// The dead letters that were committed, in order.
-    private(set) var letters: [DeadLetter] = []
-    /// The store's next failures.
-    var storeFaults: [StoreFault] = []
-    /// Until when the store refuses every call.
-    var storeRefusesUntilSeconds = 0.0
-    /// The number of the last writer that has claimed the store.
-    private(set) var writerCount = 0
-    /// The number of requests that make transactions.
-    var retryCount = 0
-    /// What the workers have saved of each input that has lost records.
-    private(set) var readings: [TopicPartition: SavedReading] = [:]
+    /// Whether no faults come now.
+    var isCalm = false
     private var streams: [EventStream]
-    private let observer: Store
     private let keepsTimeline: Bool
     private(set) var timeline: [String] = []
-
-    /// A failure of the store that its next calls meet.
-    struct StoreFault {
-        let call: MemoryCall
-        let code: StoreError.Code
-        var count: Int
-    }
 
     init(_ setup: Setup, model: ObjectModel, keepsTimeline: Bool) {
         self.model = model
@@ -65,13 +48,15 @@ final class World: @unchecked Sendable {
         losesInputs = setup.losesInputs
         random = SeededRandom(seed: setup.seed)
         let time = Shared(microseconds)
-        place = MemoryPlace(
-            model: model, identity: "simulated", sharesWriters: configuration.store.writers == .many,
-            now: { time.value })
+        hasStoreForEachPartition = configuration.hasStoreForEachPartition
         sharedTime = time
-        broker = SimulatedBroker(partitionCount: setup.partitionCount, isCooperative: setup.isCooperative)
-        streams = (0..<setup.partitionCount).map { EventStream(partition: $0) }
-        observer = Store(MemoryStorage(place), model: model)
+        let ownPartitions: [Int32?] = hasStoreForEachPartition ? Array(0..<setup.partitionCount) : [nil]
+        let configurations = ownPartitions.map { $0.map(setup.configuration.ofPartition) ?? setup.configuration }
+        broker = SimulatedBroker(setup, outputs: configurations.flatMap(\.outputs))
+        streams = broker.inputs.indices.map { EventStream(partition: Int32($0)) }
+        stores = zip(configurations, ownPartitions).map { configuration, partition in
+            SimulatedStore(self, configuration, partition: partition) { time.value }
+        }
         processes = (0..<setup.processCount).map { SimulatedProcess(self, number: $0) }
     }
 
@@ -85,17 +70,13 @@ final class World: @unchecked Sendable {
 
     /// The number of records that the workers have sent.
     var outputCount: Int {
-        [SimulatedBroker.output, SimulatedBroker.failed].reduce(0) { $0 + Int(broker.high(TopicPartition($1, 0))) }
+        stores.reduce(0) { $0 + Int(broker.high($1.output) + broker.high($1.failed)) }
     }
+
+    /// The number of transactions that the workers have committed.
+    var transactionCount: Int { stores.reduce(0) { $0 + $1.history.count } }
 
     var isBrokerSilent: Bool { seconds < broker.silentUntilSeconds }
-
-    var isStoreRefusing: Bool { seconds < storeRefusesUntilSeconds }
-
-    func nextWriter() -> Int {
-        writerCount += 1
-        return writerCount
-    }
 
     // MARK: Time
 
@@ -121,7 +102,7 @@ final class World: @unchecked Sendable {
         seconds += span
         microseconds += Int64(span * 1_000_000)
         sharedTime.value = microseconds
-        for process in processes where process.state == .running {
+        for process in processes where process.isAlive {
             broker.group.hear(process.number, at: seconds)
         }
         broker.group.expire(at: seconds)
@@ -131,6 +112,9 @@ final class World: @unchecked Sendable {
     /// Lets time pass while a call waits.
     func wait(milliseconds: Int) { if milliseconds > 0 { advance(Double(milliseconds) / 1000) } }
 
+    /// Returns a time that the seed decides.
+    func randomSeconds(upTo span: Double) -> Double { span * Double(random.number(below: 1000)) / 1000 }
+
     /// Moves the calendars of the world and of its processes.
     func jump(seconds span: Double) {
         note("the calendar jumps by \(Int(span)) s")
@@ -139,17 +123,6 @@ final class World: @unchecked Sendable {
     }
 
     // MARK: Faults
-
-    func failStore(_ call: MemoryCall) throws(StoreError) {
-        if isStoreRefusing, call != .committed {
-            throw StoreError(.disconnected, "The simulated store is away", remedy: "Wait")
-        }
-        guard let index = storeFaults.firstIndex(where: { $0.call == call }) else { return }
-        storeFaults[index].count -= 1
-        let code = storeFaults[index].code
-        if storeFaults[index].count <= 0 { storeFaults.remove(at: index) }
-        throw StoreError(code, "The simulated store refuses", remedy: "Wait")
-    }
 
     func produce(_ count: Int, to number: Int) {
         let partition = broker.inputs[number]
@@ -167,7 +140,8 @@ final class World: @unchecked Sendable {
     /// Drops records that the store has read, by their age.
     func age(_ number: Int) {
         let partition = broker.inputs[number]
-        let stored = storedPositions[partition] ?? 0
+        // Where several stores read it, the position of the one that is furthest behind.
+        let stored = stores(reading: partition).map { $0.positions[partition] ?? 0 }.min() ?? 0
         let low = broker.low(partition)
         if stored <= low { return }
         let kept = low + Int64(random.number(below: Int(stored - low) + 1))
@@ -177,15 +151,18 @@ final class World: @unchecked Sendable {
 
     /// Loses the end of a topic that the workers fill, or all of it, as where the topic is made again.
     func loseOutput() {
-        let topic = random.number(below: 3) == 0 ? SimulatedBroker.failed : SimulatedBroker.output
+        let store = stores.count == 1 ? stores[0] : stores[random.number(below: stores.count)]
+        let topic = random.number(below: 3) == 0 ? store.failed : store.output
         // A worker that has just lost the role of delivery, and does not know it yet, may write over what is lost. The broker
         // fences the transactions of such a worker.
-        let isFenced = topic == SimulatedBroker.output && configuration.notifications.transactional
+        let isFenced = topic == store.output && configuration.notifications.transactional
         // Nor does it learn of that while the store refuses.
-        if !isFenced { pass(seconds: max(seconds, storeRefusesUntilSeconds) + 15 - seconds) }
-        let high = Int(broker.high(TopicPartition(topic, 0)))
+        isCalm = true
+        defer { isCalm = false }
+        if !isFenced { pass(seconds: max(seconds, store.refusesUntilSeconds) + 15 - seconds) }
+        let high = Int(broker.high(topic))
         let offset = random.number(below: 2) == 0 ? 0 : random.number(below: high + 1)
-        note("the broker loses \(topic) from offset \(offset) of \(high)")
+        note("the broker loses \(topic.topic) from offset \(offset) of \(high)")
         broker.loseOutput(topic, from: Int64(offset), at: seconds)
         // A write that nobody learns of, before a worker has looked, may hide the loss: the end stands behind the mark again.
         // So may one of a worker that wakes up and does not know yet that it is fenced.
@@ -201,7 +178,7 @@ final class World: @unchecked Sendable {
         let offset = random.number(below: 2) == 0 ? 0 : random.number(below: high + 1)
         note("the broker loses \(partition) from offset \(offset) of \(high)")
         broker.logs[partition]?.lose(from: Int64(offset))
-        note("stored \(storedPositions[partition] ?? -1)")
+        note("stored \(stores(reading: partition).map { $0.positions[partition] ?? -1 })")
     }
 
     // MARK: Invariants
@@ -212,7 +189,7 @@ final class World: @unchecked Sendable {
     }
 
     func note(_ process: SimulatedProcess, _ text: @autoclosure () -> String) {
-        note("worker \(process.number)  \(text())")
+        note("\(process.name)  \(text())")
     }
 
     func violate(_ invariant: String, _ text: String) {
@@ -220,53 +197,27 @@ final class World: @unchecked Sendable {
         note("violates \(invariant): \(text)")
     }
 
-    func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result { try observer.read(body) }
-
-    var storedPositions: [TopicPartition: Int64] {
-        let positions = (try? observer.read { try $0.positions() }) ?? []
-        return Dictionary(
-            positions.map { (TopicPartition($0.topic, $0.partition), $0.nextOffset) }, uniquingKeysWith: max)
+    /// The stores whose workers read a partition.
+    func stores(reading partition: TopicPartition) -> [SimulatedStore] {
+        stores.filter { $0.inputs.contains(partition) }
     }
 
     /// I1: the broker's offset is never ahead of the store's.
     func checkCommitted(_ offsets: [TopicPartition: Int64], by process: SimulatedProcess) {
-        let stored = storedPositions
         for (partition, offset) in offsets {
-            // A worker with an older state may commit a position that has gone back with its lost log.
-            let saved = max(stored[partition] ?? 0, readings[partition]?.furthest ?? 0)
-            if offset <= saved { continue }
-            violate(
-                "I1", "worker \(process.number) committed \(offset) of \(partition), stored \(stored[partition] ?? 0)")
-        }
-    }
-
-    /// Remembers the transactions and dead letters that a commit has added, before a purge or a retry may take them.
-    func capture() {
-        do {
-            let (token, letter) = (history.last?.token ?? 0, letters.last?.id ?? 0)
-            try observer.read { context in
-                history += try context.history(after: token, limit: 1_000_000, maximumChangeCount: .max)
-                letters += try context.deadLetters(after: letter, limit: 1_000_000)
-                if losesInputs { try context.positions().forEach(follow) }
+            if configuration.broadcastTopics.contains(partition.topic) {
+                violate("I1", "\(process.name) committed an offset of \(partition), which every store reads")
             }
-        } catch {
-            violate("I3", "the store cannot be read after a commit: \(error)")
-        }
-    }
-
-    /// Follows a saved position, to know later which log its records came from.
-    private func follow(_ position: SourcePosition) {
-        let partition = TopicPartition(position.topic, position.partition)
-        guard let log = broker.logs[partition] else { return }
-        let policy = configuration.kafka.onPositionLost
-        if let fault = readings[partition, default: SavedReading()].take(position, log, policy) {
-            violate("I2", "\(partition) \(fault)")
+            // A worker with an older state may commit a position that has gone back with its lost log.
+            let saved = stores(reading: partition).map { $0.furthest(partition) }.min() ?? 0
+            if offset <= saved { continue }
+            violate("I1", "\(process.name) committed \(offset) of \(partition), stored \(saved)")
         }
     }
 
     /// Judges the error that ended a process: each has to be one that the faults explain.
-    func judge(_ error: any Error, of process: SimulatedProcess) {
+    func judge(_ error: any Error, of name: String) {
         if let error = error as? StoreError, error.code == .fenced || error.isRetriable { return }
-        violate("I6", "worker \(process.number) ended: \(error)")
+        violate("I6", "\(name) ended: \(error)")
     }
 }

@@ -20,7 +20,7 @@ final class PartitionStores: Sendable {
     /// The views over all stores; nil where the stores are files, or in several databases.
     private let union: StoreUnion?
     /// The partitions whose stores are open.
-    private let open = Mutex<Set<Int32>>([])
+    private let openPartitions = Mutex<Set<Int32>>([])
     /// The tracer and the metrics of the task that made this: the workers start on threads that have none.
     private let tracer = InstrumentationSystem.tracer
     private let factory = MetricsSystem.factory
@@ -51,14 +51,14 @@ final class PartitionStores: Sendable {
         return PartitionWorker { [self] in
             try await open(first.ofPartition(partition), partition, commit)
         } onOpen: { [self] runtime in
-            open.withLock { _ = $0.insert(partition) }
+            openPartitions.withLock { _ = $0.insert(partition) }
             union?.changed(open: partition)
             // A configuration that came meanwhile.
             let latest = configuration
             if latest != first { runtime.take(latest.ofPartition(partition)) }
         } onEnd: { [self] in
             // Its store may be gone, and the views with it.
-            let other = open.withLock { open in
+            let other = openPartitions.withLock { open in
                 open.remove(partition)
                 return open.first
             }

@@ -65,28 +65,28 @@ import Testing
         let world = try world()
         world.produce(60, to: 0)
         world.pass(seconds: 1)
-        let letters = try world.read { try $0.deadLetterCount() }
+        let letters = try world.stores[0].read { try $0.deadLetterCount() }
         #expect(letters > 0)
-        let ticket = try #require(world.processes[0].submit(.dropDeadLetters(DeadLetterSelection())))
+        let ticket = try #require(world.processes[0].workers[0].submit(.dropDeadLetters(DeadLetterSelection())))
         world.pass(seconds: 1)
         guard case .result(.dropped(letters))? = ticket.takeAnswers().answers.last else {
             return #expect(Bool(false), "no answer")
         }
-        #expect(try world.read { try $0.deadLetterCount() } == 0)
+        #expect(try world.stores[0].read { try $0.deadLetterCount() } == 0)
     }
 
     @Test func `history goes at its age by the clock that is handed in`() throws {
         let world = try world { $0.history.purgeEveryMinutes = 1 }
         world.produce(20, to: 0)
         world.pass(seconds: 1)
-        let last = try world.read { try $0.lastToken() }
-        #expect(try last > 0 && world.read { try $0.purgedToken() } == 0)
+        let last = try world.stores[0].read { try $0.lastToken() }
+        #expect(try last > 0 && world.stores[0].read { try $0.purgedToken() } == 0)
         for _ in 0..<8 {
             world.jump(seconds: 86_400)
             world.produce(1, to: 0)
             world.pass(seconds: 61)
         }
-        #expect(try world.read { try $0.purgedToken() } >= last)
+        #expect(try world.stores[0].read { try $0.purgedToken() } >= last)
     }
 
     /// Lets the members act until none has a task, and returns the tasks in order.
