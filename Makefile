@@ -135,9 +135,9 @@ faults: build test-tools brokers ## Runs the release program under faults, again
 	Tests/Faults/faults quick --binary $(RELEASED) $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $(RELEASED)
 
-simulate: libraries ## Lives through lives of simulated workers for SECONDS (60), or one again: SEED=N. NIGHT=file LIVES=n goes on.
+simulate: libraries ## Lives through lives of simulated workers for SECONDS (60), or one again: SEED=N. NIGHT=file LIVES=n goes on. STORES=each gives each partition a store.
 	swift build $(RELEASE) --product simulate $(IMPORT_CHECK)
-	$$(swift build $(RELEASE) --show-bin-path)/simulate $(if $(NIGHT),--night $(NIGHT) --lives $(or $(LIVES),100000),$(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),60)))
+	$$(swift build $(RELEASE) --show-bin-path)/simulate $(if $(STORES),--stores) $(if $(NIGHT),--night $(NIGHT) --lives $(or $(LIVES),100000),$(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),60)))
 
 public-data: program ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
 	Tests/PublicData/run --binary $(BUILT)

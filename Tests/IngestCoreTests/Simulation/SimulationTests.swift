@@ -8,11 +8,12 @@ import Testing
 
 /// The simulation of whole workers; `make simulate` lives through thousands.
 @Suite struct SimulationTests {
-    @Test func `a few lives end clean, and an equal seed gives an equal life`() throws {
+    @Test(arguments: [Life.Kind.workers, .stores])
+    func `a few lives end clean, and an equal seed gives an equal life`(kind: Life.Kind) throws {
         let model = try SimulatedModel.chat()
         let first = UInt64.random(in: 0...UInt64(UInt32.max))
         for seed in first..<first + 5 {
-            let life = Life(seed: seed, model: model)
+            let life = Life(seed: seed, model: model, kind: kind)
             let outcome = life.run(life.actions, keepsTimeline: true)
             #expect(outcome.violation == nil, "\(life.report() ?? "")")
             #expect(outcome.recordCount > 0 && outcome.stepCount > 0)
@@ -59,6 +60,46 @@ import Testing
             call += 1
         }
         #expect(call > 30)
+    }
+
+    /// A world of processes with a store for each of three partitions, and a topic that each store reads whole.
+    private func worldOfStores(_ processCount: Int) throws -> World {
+        let setups = (1...).lazy.map { Setup(seed: $0, kind: .stores) }
+        var setup = try #require(setups.first { $0.broadcastCount == 1 && $0.configuration.topics.count == 2 })
+        (setup.partitionCount, setup.processCount) = (3, processCount)
+        return World(setup, model: try SimulatedModel.chat(), keepsTimeline: false)
+    }
+
+    @Test func `killed at each call that it makes, a process leaves the oracle's stores in its next life`() throws {
+        var call = 0
+        var wasKilled = true
+        while wasKilled {
+            let world = try worldOfStores(1)
+            for partition in world.broker.inputs.indices { world.produce(5, to: partition) }
+            world.processes[0].callsUntilKill = call
+            world.pass(seconds: 1)
+            wasKilled = world.processes[0].killCount > 0
+            Peace(world).come()
+            #expect(world.violation == nil, "killed at call \(call): \(world.violation?.description ?? "")")
+            call += 7
+        }
+        #expect(call > 30)
+    }
+
+    @Test func `a partition that moves has one open store, and each store all of the broadcast topic`() throws {
+        let world = try worldOfStores(2)
+        for partition in world.broker.inputs.indices { world.produce(20, to: partition) }
+        world.isCalm = true
+        world.pass(seconds: 2)
+        let open = { world.processes.map { $0.workers.filter(\.isOpen).compactMap(\.store.partition).sorted() } }
+        #expect(open() == [[0, 2], [1]])
+        world.processes[1].stop()
+        world.pass(seconds: 0.4)
+        #expect(open() == [[0, 1, 2], []])
+        let end = world.broker.high(TopicPartition(SimulatedBroker.broadcast, 0))
+        #expect(world.stores.allSatisfy { $0.positions[TopicPartition(SimulatedBroker.broadcast, 0)] == end })
+        Peace(world).come()
+        #expect(world.violation == nil)
     }
 
     @Test func `a request is served between two rounds`() throws {
