@@ -146,9 +146,9 @@ import Testing
         #expect(checked.status == 78)
     }
 
-    @Test func `where each partition has a store, a command is for the one that it names`() throws {
+    @Test func `where each partition has a store, a command of one store is for the one that it names`() throws {
         let config = try workspace.write("store:\n  path: a/{partition}.sqlite\n", to: "worker.yaml")
-        let refused = try Program.run(["verify", "--config", config])
+        let refused = try Program.run(["dead-letters", "show", "1", "--config", config])
         #expect(refused.status == 78)
         #expect(refused.errors.contains("--store 0"), "\(refused.errors)")
         let missing = try Program.run(["verify", "--config", config, "--store", "3"])

@@ -56,13 +56,13 @@ final class PartitionStores: Sendable {
             // A configuration that came meanwhile.
             let latest = configuration
             if latest != first { runtime.take(latest.ofPartition(partition)) }
-        } onEnd: { [self] in
-            // Its store may be gone, and the views with it.
+        } onEnd: { [self] failure in
             let other = openPartitions.withLock { open in
                 open.remove(partition)
                 return open.first
             }
-            if let other { union?.changed(open: other) }
+            // Its store may be gone, and the views with it.
+            if failure != nil, let other { union?.changed(open: other) }
         }
     }
 

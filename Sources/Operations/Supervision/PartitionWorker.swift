@@ -17,16 +17,16 @@ final class PartitionWorker: PartitionWorking {
     private let ended = DispatchSemaphore(value: 0)
     private let open: Opening
     private let whenOpen: @Sendable (WorkerRuntime) -> Void
-    private let whenEnded: @Sendable () -> Void
+    private let whenEnded: @Sendable ((any Error)?) -> Void
 
     /// Prepares a worker.
     ///
     /// - Parameters:
     ///   - onOpen: called when the store is open and ``runtime`` is there.
-    ///   - onEnd: called when the store is closed.
+    ///   - onEnd: called when the store is closed, with the failure of a worker that was not asked to end.
     init(
         open: @escaping Opening, onOpen: @escaping @Sendable (WorkerRuntime) -> Void,
-        onEnd: @escaping @Sendable () -> Void
+        onEnd: @escaping @Sendable ((any Error)?) -> Void
     ) {
         (self.open, whenOpen, whenEnded) = (open, onOpen, onEnd)
     }
@@ -41,7 +41,7 @@ final class PartitionWorker: PartitionWorking {
             var failure: (any Error)?
             do { try await run(onOpen) } catch { failure = error }
             state.withLock { $0.runtime = nil }
-            whenEnded()
+            whenEnded(failure)
             onEnd(failure)
             ended.signal()
         }
