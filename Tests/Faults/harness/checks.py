@@ -21,11 +21,13 @@ class Broken(Exception):
 class Expectation:
     """The oracle beside a store: advanced to the store's positions, then compared.
 
-    Partitions hold worlds of their own, so only the order within each counts.
+    Partitions hold worlds of their own, so only the order within each counts. `others` are the logs of other topics that
+    the store reads, by topic and partition.
     """
 
-    def __init__(self, model, topic, logs):
-        self.model, self.topic, self.logs = model, topic, logs
+    def __init__(self, model, topic, logs, others=None):
+        self.model = model
+        self.logs = {**{(topic, partition): log for partition, log in logs.items()}, **(others or {})}
         self.keeps_history = True  # false where it is purged meanwhile
         self.forget_history()
         self.restart()
@@ -37,31 +39,32 @@ class Expectation:
 
     def restart(self):
         self.oracle = Oracle(self.model)
-        self.done = {partition: 0 for partition in self.logs}
+        self.done = dict.fromkeys(self.logs, 0)
 
     def advance(self, positions, may_go_back=False):
-        for (topic, partition), position in positions.items():
-            if topic != self.topic:
-                continue
-            if position > len(self.logs[partition]):
-                raise Broken("I1", f"position {position} of {topic}/{partition} is past the log's end "
-                                   f"{len(self.logs[partition])}")
-            if position < self.done[partition]:
+        known = {place: position for place, position in positions.items() if place in self.logs}
+        for place, position in known.items():
+            name, end = "%s/%d" % place, len(self.logs[place])
+            if position > end:
+                raise Broken("I1", f"position {position} of {name} is past the log's end {end}")
+            if position < self.done[place]:
                 if not may_go_back:
-                    raise Broken("I2", f"position of {topic}/{partition} went back from {self.done[partition]} to "
-                                       f"{position}: commits were lost")
+                    raise Broken("I2", f"position of {name} went back from {self.done[place]} to {position}: commits were lost")
                 self.restart()
                 return self.advance(positions)
-        for (_, partition), position in sorted(positions.items()):
-            log = self.logs[partition]
-            for index in range(self.done[partition], position):
-                offset, value = log[index]
-                self.oracle.apply(self.topic, partition, offset, value)
-            self.done[partition] = max(position, self.done[partition])
+        for place, position in sorted(known.items()):
+            while self.done[place] < position:
+                self.step(place)
+
+    def step(self, place):
+        """Applies the next record of a log."""
+        offset, value = self.logs[place][self.done[place]]
+        self.oracle.apply(*place, offset, value)
+        self.done[place] += 1
 
     @property
     def end(self):
-        return {(self.topic, partition): len(log) for partition, log in self.logs.items() if log}
+        return {place: len(log) for place, log in self.logs.items() if log}
 
     def check(self, path, may_go_back=False, history=True):
         """Compares a store with the oracle at the store's own positions (I2, I3), its history and dead letters too."""
@@ -92,11 +95,9 @@ class Expectation:
             return "I2", f"the dead letters differ from the oracle's at {positions}: {problem}"
         for _ in range(500):
             before = dict(self.done)
-            for partition, log in self.logs.items():
-                if self.done[partition] < len(log):
-                    offset, value = log[self.done[partition]]
-                    self.oracle.apply(self.topic, partition, offset, value)
-                    self.done[partition] += 1
+            for place, log in self.logs.items():
+                if self.done[place] < len(log):
+                    self.step(place)
             lines = canonical.of_oracle(self.oracle)
             if lines[:lines.index("positions")] == rows:
                 return "I3", f"the rows are those of {self.done}, the positions say {positions}"
@@ -128,18 +129,17 @@ class Expectation:
     def check_letters(self, store, may_go_back):
         if may_go_back:
             self.letters_seen = 0
-        for number, partition, offset, value in store.rows(
-                'SELECT id, partition, "offset", value FROM _dead_letter WHERE id > ? AND topic = ? ORDER BY id',
-                self.letters_seen, self.topic):
-            log = self.logs[partition]
+        for number, topic, partition, offset, value in store.rows(
+                'SELECT id, topic, partition, "offset", value FROM _dead_letter WHERE id > ? ORDER BY id', self.letters_seen):
+            log = self.logs[(topic, partition)]
             if log[offset - log[0][0]][1] != (value or b""):
-                raise Broken("I2", f"the dead letter of {self.topic}/{partition}@{offset} is not that record")
+                raise Broken("I2", f"the dead letter of {topic}/{partition}@{offset} is not that record")
             self.letters_seen = number
 
-    def check_dump(self, binary, config):
+    def check_dump(self, binary, config, *options):
         """The program's own dump is the oracle's, byte for byte, and the program finds the store sound."""
         for extra in ((), ("--dump",)):
-            ended = subprocess.run([binary, "verify", "--config", config, *extra], capture_output=True, timeout=300)
+            ended = subprocess.run([binary, "verify", "--config", config, *options, *extra], capture_output=True, timeout=300)
             if ended.returncode:
                 raise Broken("I2", f"verify {' '.join(extra)} ended with {ended.returncode}: "
                                    f"{(ended.stdout + ended.stderr)[-800:].decode(errors='replace')}")

@@ -318,7 +318,7 @@ def go_on(bench):
         time.sleep(0.05)
     worker.wait_ready(True, 20)
     bench.end(worker)
-    bench.expectation.logs[0][:] = old
+    bench.logs[0][:] = old
     bench.expectation.advance({(bench.topic, 0): len(old)})
     oracle = bench.expectation.oracle
     for offset, value in new:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from . import (disks, failover, health, kills, lives, members, memory, notify, operators, outages, postgres, readers, rebuilds,
-               sweeps, torn)
+               stores, sweeps, torn)
 
 
 class Scenario:
@@ -40,6 +40,8 @@ ALL = {
     "notifications": Scenario(notify.notifications, 16, 120, "notifications in transactions and by object, under kills"),
     "health-load": Scenario(health.health_load, 1, 40, "hundreds of slow, silent and greedy clients of the HTTP server"),
     "readers": Scenario(readers.readers, 1, 50, "16 readers of the store, 4 of the feed, a pinned snapshot"),
+    "stores-kill": Scenario(stores.stores_kill, 3, 260, "a store for each partition: kill -9 of processes, at steps too"),
+    "stores-stop": Scenario(stores.stores_stop, 1, 40, "a store for each partition: SIGSTOP past session and leases"),
     "postgres-kill": Scenario(postgres.postgres_kill, 0, 120, "PostgreSQL: kill -9 of workers and server, SIGSTOP"),
     "memory-postgres": Scenario(memory.memory_postgres, 5, 5000, "PostgreSQL: no memory at each allocation of libpq"),
     "postgres-foreign": Scenario(postgres.postgres_foreign, 0, 0, "PostgreSQL: workers killed, on the server of INGEST_STORE_URL"),
