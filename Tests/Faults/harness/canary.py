@@ -1,5 +1,6 @@
 """Planted bugs, one or more for each invariant: each has to be found, as a failure of the right invariant."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -12,9 +13,10 @@ import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 
-from . import canonical, checks, feeds, lives, notify, readers
+from . import canonical, checks, feeds, lives, notify, readers, stores
 from .bench import Bench, Options, has_tables
 from .checks import Broken
+from .partitioned import StoresBench
 from .outages import SLOW, Watch, ready_worker
 from .serverstore import ServerBench
 
@@ -313,6 +315,53 @@ def binding_lost(options):
                 raise Broken("I2", str(broken)) from broken
 
 
+# --- a store for each partition
+
+
+def two_writers(options):
+    """The leases are given back to the process that lost them, so that it writes stores that others hold."""
+    chance = types.SimpleNamespace(choice=lambda given: given[0], random=random.random, randrange=random.randrange)
+
+    def give_back(bench, former):
+        for partition, state in former.items():
+            try:
+                with contextlib.closing(sqlite3.connect(bench.path(partition), timeout=0.2)) as connection, connection:
+                    connection.execute("UPDATE _lease SET epoch = ?, holder = ?", (state["epoch"], state["holder"]))
+            except sqlite3.OperationalError:
+                pass  # the process that stands still has the file's lock
+    with StoresBench(options, "two-writers", 6000) as bench:
+        bench.start_all()
+        stores.one_stop(bench, chance, give_back)
+
+
+def unread_partition(options):
+    """Nobody reads a partition, for somebody unknown holds its store."""
+    with StoresBench(options, "unread", 600, processes=1, partitions=3) as bench:
+        bench.start_all()
+        bench.await_end()
+        bench.end_member(0)
+        with contextlib.closing(sqlite3.connect(bench.path(1))) as connection, connection:
+            connection.execute("UPDATE _lease SET holder = 'elsewhere|1|1|x', expires = ?", (int(time.time() + 600) * 1_000_000,))
+        bench.produce(300)
+        bench.start_all()
+        bench.await_end(10)
+
+
+def broadcast_skipped(options):
+    """A store passes over a record of a topic that all stores read."""
+    with StoresBench(options, "skipped", 600, processes=1, partitions=2, broadcast="members") as bench:
+        bench.produce_broadcast(300)
+        bench.start_all()
+        bench.await_end()
+        bench.end_member(0)
+        ghost = {"type": "member.created", "time": "2026-06-01T00:00:00Z", "data": {"id": "ghost", "name": "boo"}}
+        bench.broker.produce(bench.broadcast, 0, [json.dumps(ghost).encode()])
+        bench.read_broadcast()
+        with contextlib.closing(sqlite3.connect(bench.path(1))) as connection, connection:
+            connection.execute("UPDATE _position SET nextOffset = nextOffset + 1 WHERE topic = 'members' AND partition = 0")
+        bench.check_store(1)
+
+
 PLANTED = {
     "offsets-ahead": ("I1", offsets_ahead),
     "position-past-the-end": ("I1", position_past_the_end),
@@ -349,6 +398,9 @@ PLANTED = {
     "stuck-worker": ("I6", stuck),
     "lease-given-back": ("I7", unfenced),
     "second-writer": ("I7", second_writer_admitted),
+    "stores-broadcast-skipped": ("I2", broadcast_skipped),
+    "stores-unread-partition": ("I6", unread_partition),
+    "stores-two-writers": ("I7", two_writers),
 }
 
 

@@ -2,12 +2,13 @@
 
 import json
 import os
-import re
 import time
 
-from . import canonical, checks
+from . import canonical, checks, events
 from .bench import Bench, has_tables
 from .checks import Broken, Expectation
+from .servers import Failure, Server
+from .serverstore import StoreServer
 from .shim import Shim, compiled
 from .stillness import Stillness
 from .worker import configuration
@@ -15,7 +16,7 @@ from .worker import configuration
 # Small commits, and leases that end soon.
 SETTINGS = ("chunk.maxOperations=20", "commit.maxRows=20", "lease.ttlSeconds=4")
 PROGRESS_SECONDS = 60
-HOLDER = re.compile(r"process (\d+)")
+BROADCAST_PARTITIONS = 2
 
 
 class StoresBench(Bench):
@@ -23,13 +24,15 @@ class StoresBench(Bench):
 
     def __init__(self, options, seed, count, processes=3, partitions=12, kind="mock", broadcast=None, **stream):
         self.count, self.broadcast = processes, broadcast
-        self.broadcast_log = []
+        self.broadcast_logs = {(broadcast, each): [] for each in range(BROADCAST_PARTITIONS if broadcast else 0)}
         self.members = []
         self.told = []  # all notifications, for the mock cluster drops the oldest
         super().__init__(options, seed, count, partitions=partitions, kind=kind, **{"size": 200, **stream})
-        others = {(broadcast, 0): self.broadcast_log} if broadcast else {}
-        self.expectations = {partition: Expectation(self.model, self.topic, {partition: log}, others)
+        self.expectations = {partition: Expectation(self.model, self.topic, {partition: log}, self.broadcast_logs)
                              for partition, log in self.logs.items()}
+        self.broadcast_streams = [events.Stream(seed, f"all{each}-", size=200) for _, each in self.broadcast_logs]
+        if broadcast:
+            self.create_broadcast()
         self.shims = []
         for number in range(processes):
             folder = os.path.join(self.folder, f"process-{number}")
@@ -51,6 +54,31 @@ class StoresBench(Bench):
     def open_store(self, partition):
         return canonical.StoreFile(self.path(partition), self.model)
 
+    # --- the logs
+
+    def create_broadcast(self):
+        self.broker.create(self.broadcast, BROADCAST_PARTITIONS)
+
+    def append_broadcast(self, count):
+        """Appends records to the broadcast topic; its worlds share no object with those of the partitions."""
+        for partition, stream in enumerate(self.broadcast_streams):
+            self.broker.produce(self.broadcast, partition, stream.records(count // BROADCAST_PARTITIONS))
+
+    def produce_broadcast(self, count):
+        self.append_broadcast(count)
+        self.read_broadcast()
+
+    def read_broadcast(self):
+        """Keeps what the broker made of the broadcast topic, and returns it."""
+        for partition, log in self.broker.read(self.broadcast, BROADCAST_PARTITIONS).items():
+            self.broadcast_logs[(self.broadcast, partition)][:] = log
+        return self.broadcast_logs
+
+    @property
+    def total(self):
+        """How many records all stores together have to read."""
+        return sum(sum(expectation.end.values()) for expectation in self.expectations.values())
+
     # --- processes
 
     def start_member(self, number, *settings, group="faults"):
@@ -71,9 +99,9 @@ class StoresBench(Bench):
                 raise Broken("I6", f"a process does not start:\n{worker.end_of_log()}")
             time.sleep(0.05)
 
-    def end_member(self, number, codes=(0,)):
+    def end_member(self, number):
         self.await_start(self.members[number])
-        self.end(self.members[number], 30, codes)
+        self.end(self.members[number])
 
     # --- stores
 
@@ -82,20 +110,20 @@ class StoresBench(Bench):
         return [partition for partition in self.logs if has_tables(self.path(partition))]
 
     def states(self, partitions):
-        """By partition epoch, process and end of the store's lease, its last token and its positions."""
         return {partition: self.state(partition) for partition in partitions}
 
     def state(self, partition):
+        """Of a store its lease, whose end is in seconds, its last token and its positions."""
         with self.open_store(partition) as store:
-            epoch, holder, expires = store.rows("SELECT epoch, holder, expires FROM _lease")[0]
+            epoch, holder, expires = (*store.rows("SELECT epoch, holder, expires FROM _lease"), (0, "", 0))[0]
             token = store.value("SELECT max(token) FROM _history_transaction")
-            return {"epoch": epoch, "holder": holder_of(holder), "expires": expires, "token": token,
+            return {"epoch": epoch, "holder": holder, "expires": expires / 1_000_000, "token": token,
                     "positions": store.positions()}
 
     def held_by(self, worker):
-        """The partitions whose stores a process holds."""
+        """The partitions whose stores a process holds, or held last and nobody has taken since."""
         return [partition for partition, state in self.states(self.partitions_with_store).items()
-                if state["holder"] == worker.pid]
+                if state["expires"] and f"|{worker.pid}|" in state["holder"]]
 
     def positions_of_group(self):
         return {place: offset for partition in self.logs for place, offset in self.positions_of(partition).items()}
@@ -103,12 +131,8 @@ class StoresBench(Bench):
     def positions_of(self, partition):
         return checks.positions_of(self.path(partition), patience_seconds=10)
 
-    def positions(self):
-        """How far each store has read its partition."""
-        return {partition: self.positions_of(partition).get((self.topic, partition), 0) for partition in self.logs}
-
     def position(self):
-        return sum(self.positions().values())
+        return sum(sum(self.positions_of(partition).values()) for partition in self.logs)
 
     def feed(self, chance):
         """More records when the processes have few left."""
@@ -121,13 +145,18 @@ class StoresBench(Bench):
         self.await_that(lambda: self.position() >= wanted, f"{wanted} records are read", seconds)
 
     def await_end(self, seconds=PROGRESS_SECONDS):
-        """Waits until every store has read its partition."""
+        """Waits until every store has read all that is its."""
         self.await_that(lambda: not self.behind(), "every partition is read", seconds)
 
-    def behind(self):
-        """By partition how far the store is, and how far the log, where the two differ."""
-        return {partition: (position, len(self.logs[partition])) for partition, position in self.positions().items()
-                if position < len(self.logs[partition])}
+    def behind(self, topics=None):
+        """By store and place how far the store is, and how far the log, where the two differ."""
+        found = {}
+        for partition, expectation in self.expectations.items():
+            positions = self.positions_of(partition)
+            for place, end in expectation.end.items():
+                if positions.get(place, 0) < end and place[0] in (topics or [self.topic, self.broadcast]):
+                    found[(partition, *place)] = (positions.get(place, 0), end)
+        return found
 
     def await_that(self, is_so, text, seconds):
         stillness = Stillness(limit_seconds=seconds)
@@ -137,45 +166,51 @@ class StoresBench(Bench):
                     raise Broken("I6", f"a process ended with {worker.process.returncode}:\n{worker.end_of_log(3000)}")
             if stillness.is_too_long(self.position()):
                 logs = "\n".join(worker.end_of_log() for worker in self.members)
-                raise Broken("I6", f"not so for {seconds} s: {text}. Behind are {self.behind()}:\n{logs}")
+                raise Broken("I6", f"not so for {seconds} s: {text}. Behind are {str(self.behind())[:800]}:\n{logs}")
             time.sleep(0.05)
 
     # --- checks
 
-    def check_live(self, group="faults", may_go_back=False):
+    def check_live(self, group="faults"):
         """I1 to I3 of every store, whoever writes it meanwhile."""
         checks.check_committed(self.broker, group, self.topic, self.partitions, self.positions_of_group)
         for partition in self.partitions_with_store:
-            with self.open_store(partition) as store:
-                self.check_of(partition, store, may_go_back)
+            self.check_store(partition)
         self.read_changes()
 
-    def check_of(self, partition, store, may_go_back=False):
+    def check_store(self, partition):
         try:
-            return self.expectations[partition].check_open(store, may_go_back)
+            with self.open_store(partition) as store:
+                return self.expectations[partition].check_open(store)
         except Broken as broken:
-            raise Broken(broken.invariant, f"store {partition}: {broken}") from broken
+            raise Broken(broken.invariant, f"store {partition}, {broken}") from broken
 
-    def finish_all(self, seconds=PROGRESS_SECONDS, notifications=True, codes=(0,)):
+    def finish_all(self, seconds=PROGRESS_SECONDS, notifications=True):
         """Lets the processes read the rest, ends them, and checks everything there is to check."""
         self.await_end(seconds)
         if notifications:
             self.await_that(self.is_notified, "every change is notified", 30)
         for number in range(len(self.members)):
-            self.end_member(number, codes)
+            self.end_member(number)
         self.check_ends()
-        self.read_changes()
-        for partition, expectation in self.expectations.items():
-            expectation.check_dump(self.options.binary, self.config, "--store", str(partition))
-            if notifications:
+        self.check_dumps()
+        if notifications:
+            self.read_changes()
+            for partition in self.logs:
                 self.check_told(partition)
 
     def check_ends(self):
         for partition, expectation in self.expectations.items():
-            with self.open_store(partition) as store:
-                positions = self.check_of(partition, store)
+            positions = self.check_store(partition)
             if positions != expectation.end:
                 raise Broken("I2", f"store {partition}: the positions are {positions}, the logs' ends {expectation.end}")
+
+    def check_dumps(self):
+        for partition, expectation in self.expectations.items():
+            expectation.check_dump(self.options.binary, self.config, "--store", str(partition))
+
+    def is_at_ends(self):
+        return all(self.positions_of(partition) == expectation.end for partition, expectation in self.expectations.items())
 
     def is_notified(self):
         for partition in self.logs:
@@ -202,7 +237,40 @@ class StoresBench(Bench):
         checks.check_told_objects(checks.changes_told(log), self.expectations[partition].oracle.tables)
 
 
-def holder_of(text):
-    """The process that a lease names; None where it names none."""
-    found = HOLDER.search(text)
-    return int(found.group(1)) if found else None
+class ServersBench(StoresBench):
+    """The same with a schema for each partition, in one of two PostgreSQL servers by turns."""
+
+    def __init__(self, options, seed, count, partitions=4, **others):
+        # Each listens on the addresses of its partitions, so that the partition in the URL's host chooses the server.
+        first = Server("even", addresses=["127.0.1.0", "127.0.1.2"])
+        self.servers = [first, Server("odd", addresses=["127.0.1.1", "127.0.1.3"], port=first.port)]
+        self.known = {}  # the positions that a store had before its server went away
+        super().__init__(options, seed, count, processes=2, partitions=partitions, **others)
+
+    def place(self):
+        return f"url: 'postgres://ingest@127.0.1.{{partition}}:{self.servers[0].port}/postgres?schema=chat_{{partition}}'"
+
+    def server_number(self, partition):
+        return partition % len(self.servers)
+
+    def open_store(self, partition):
+        return StoreServer(self.servers[self.server_number(partition)], self.model, f"chat_{partition}")
+
+    @property
+    def partitions_with_store(self):
+        return [partition for partition in self.logs if self.positions_of(partition)]
+
+    def positions_of(self, partition):
+        server = self.servers[self.server_number(partition)]
+        try:
+            rows = server.query(f'SELECT topic, partition, "nextOffset" FROM chat_{partition}._position').splitlines()
+            self.known[partition] = {(topic, int(number)): int(offset)
+                                     for topic, number, offset in (row.split("|") for row in rows)}
+        except Failure:
+            pass  # the server is away, or has no such table yet
+        return self.known.get(partition, {})
+
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
+        for server in self.servers:
+            server.close()

@@ -84,10 +84,10 @@ class ForeignServer(Statements):
 class Server(Statements):
     """A server on a port and in a folder of its own; `crash` and `start` keep both."""
 
-    def __init__(self, name="primary", source=None, settings=()):
-        self.name, self.source = name, source
+    def __init__(self, name="primary", source=None, settings=(), addresses=("127.0.0.1",), port=None):
+        self.name, self.source, self.addresses = name, source, addresses
         self.folder = own_folder(name)
-        self.port, self.port_lock = reserved_port()
+        self.port, self.port_lock = (port, None) if port else reserved_port()
         self.target = ["-h", self.folder, "-p", str(self.port), "-U", "postgres", "postgres"]
         self.data = os.path.join(self.folder, "data")
         self.settings = ["max_connections=60", "deadlock_timeout=100ms", "max_wal_senders=6", "wal_keep_size=256",
@@ -118,7 +118,7 @@ class Server(Statements):
     def start(self):
         settings = [word for each in self.settings for word in ("-c", each)]
         command = [os.path.join(programs(), "postgres"), "-D", self.data, "-k", self.folder, "-p", str(self.port),
-                   "-c", "listen_addresses=127.0.0.1", *settings]
+                   "-c", f"listen_addresses={','.join(self.addresses)}", *settings]
         stillness = Stillness()
         while not stillness.is_too_long():
             with open(os.path.join(self.folder, "server.log"), "ab") as log:

@@ -24,10 +24,10 @@ class StoreServer(canonical.StoreFile):
                  "::bigint # (-9223372036854775808)) AS number")
     IDENTITY = "convert_from(substr(identity, 2), 'UTF8') AS identity"
 
-    def __init__(self, server, model):
+    def __init__(self, server, model, schema=SCHEMA):
         self.model = model
         self.session = Session(server)
-        self.session.ask(f"SET search_path = {SCHEMA}; BEGIN ISOLATION LEVEL REPEATABLE READ")
+        self.session.ask(f"SET search_path = {schema}; BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def __exit__(self, *_):
         self.session.close()

@@ -1,13 +1,16 @@
 """Scenarios of a store for each partition, which processes of one group share out among them."""
 
 import random
+import shutil
 import signal
 import time
 
 from .checks import Broken
-from .kills import rounds
+from .kills import rounds, turn
 from .members import REVOKE
-from .partitioned import StoresBench
+from .outages import RETURN_SECONDS, TRUTH_SECONDS
+from .partitioned import ServersBench, StoresBench
+from .worker import FAILED_CHECK
 
 # To take a partition is to take the lease of its store, to give it up is to save, to commit offsets and to let go.
 STEPS = ["lease-take", *REVOKE, "log-first-frame", "log-before-commit-frame", "log-after-commit-frame",
@@ -92,9 +95,10 @@ def one_stop(bench, chance, meddle=None):
     bench.produce(chance.randrange(3000, 6000))
     taken = await_takeover(bench, first, former)
     time.sleep(chance.choice([0, 2 * chance.random()]))
-    if meddle:
-        meddle(bench, former)
-    go_on_alone(bench, first, taken) if meddle or chance.random() < 0.6 else first.send(signal.SIGCONT)
+    if meddle or chance.random() < 0.6:
+        go_on_alone(bench, first, taken, lambda: meddle and meddle(bench, former))
+    else:
+        first.send(signal.SIGCONT)
     await_shares(bench)
     bench.check_live()
     return len(taken) == len(former)
@@ -120,12 +124,13 @@ def await_takeover(bench, first, former, seconds=25):
     return taken
 
 
-def go_on_alone(bench, first, taken):
+def go_on_alone(bench, first, taken, meddle):
     """Lets the process go on while the others stand still, so that what changes in the stores is its work (I7)."""
     others = [worker for worker in bench.members if worker is not first]
     for worker in others:
         worker.send(signal.SIGSTOP)
     try:
+        meddle()
         before = bench.states(taken)
         end = time.monotonic() + 1.5
         first.send(signal.SIGCONT)
@@ -141,10 +146,187 @@ def check_unwritten(bench, before):
     """A store whose lease another process holds, which stands still, has no writer."""
     for partition, former in before.items():
         state = bench.state(partition)
-        if state != former and time.time() < expiry(former):
+        if state != former and time.time() < former["expires"]:
             raise Broken("I7", f"store {partition} was written by a process that had lost it: {former}, then {state}")
 
 
-def expiry(state):
-    """The end of a lease in seconds."""
-    return state["expires"] / 1000
+# --- processes that come and go
+
+
+def stores_storm(report, options, seed, cycles):
+    """Processes end at SIGTERM and start again all the time, so that partitions move and move."""
+    for sub, count in rounds(seed, cycles, 24):
+        with report.round(sub), StoresBench(options, sub, options.events or 6000) as bench:
+            chance = random.Random(f"storm/{sub}")
+            bench.start_all()
+            for _ in range(count):
+                bench.feed(chance)
+                one_departure(bench, chance)
+                report.cycle()
+            bench.finish_all()
+            report.worst(bench.worst)
+
+
+def one_departure(bench, chance):
+    number = chance.randrange(bench.count)
+    time.sleep(chance.choice([0, 4 * chance.random()]))
+    bench.end_member(number)
+    time.sleep(chance.choice([0, 2 * chance.random()]))
+    bench.start_member(number)
+    bench.check_live()
+
+
+# --- a topic that every store reads
+
+
+def stores_broadcast(report, options, seed, cycles):
+    """kill -9 while all stores are far behind in a broadcast topic, which then is made anew, or goes back. The broker does
+    not give up killed members, so each life has a group of its own, and notifications are not looked at."""
+    for sub, _ in rounds(seed, cycles, 1):
+        with report.round(sub), StoresBench(
+                options, sub, options.events or 1200, processes=1, partitions=4, kind="noida", broadcast="members") as bench:
+            chance = random.Random(f"broadcast/{sub}")
+            lose = [make_anew, go_back][turn(sub) % 2]
+            bench.produce_broadcast(1500)
+            lose = lose(bench, chance)
+            read_with_kills(bench, chance)
+            lose()
+            await_told(bench)
+            go_on(bench)
+            report.cycle()
+            report.worst(bench.worst)
+
+
+QUIET = ("notifications.topic=null",)
+
+
+def read_with_kills(bench, chance):
+    for number in range(3):
+        bench.start_member(0, *QUIET, group=f"life-{number}")
+        bench.await_progress(chance.randrange(1, 3000))
+        bench.members[0].kill()
+        bench.check_live(f"life-{number}")
+    bench.start_member(0, *QUIET, group="whole")
+    bench.finish_all(notifications=False)
+
+
+def make_anew(bench, chance):
+    """Returns how to make the broadcast topic anew, with fewer records."""
+    def lose():
+        bench.broker.wire.delete_topic(bench.broadcast)
+        bench.create_broadcast()
+        bench.append_broadcast(chance.randrange(2, 500))
+    return lose
+
+
+def go_back(bench, chance):
+    """Returns how to bring the broker back with the data that it has now."""
+    ends = {partition: len(log) for (_, partition), log in bench.broadcast_logs.items()}
+    bench.wait_kept()
+    bench.broker.wait_kept(bench.broadcast, ends)
+    former = bench.broker.data + "-former"
+    shutil.copytree(bench.broker.data, former)
+    bench.produce_broadcast(chance.randrange(100, 2000))
+
+    def lose():
+        bench.broker.kill()
+        bench.broker.data = former
+        bench.broker.start()
+    return lose
+
+
+def await_told(bench):
+    """Every store has to tell that its position is lost, and goes on with its own partition."""
+    bench.produce(400)
+    worker = bench.start_member(0, *QUIET, group="after")
+    wanted = {f"{partition}.partitions" for partition in bench.logs}
+    bench.await_that(lambda: failed_checks(worker) == wanted, f"only these checks fail: {sorted(wanted)}", 30)
+    bench.await_that(lambda: not bench.behind([bench.topic]), "the stores read their partitions meanwhile", 30)
+    bench.end_member(0)
+    bench.check_ends()
+
+
+def go_on(bench):
+    """With a person's consent each store reads the broadcast topic that there is, after the old one."""
+    former = {place: dict(log) for place, log in bench.broadcast_logs.items()}
+    for place, log in bench.read_broadcast().items():
+        for expectation in bench.expectations.values():
+            for offset, value in log:
+                apply_again(expectation.oracle, place, offset, value, former[place])
+            expectation.done[place] = len(log)
+    bench.start_member(0, *QUIET, "kafka.onPositionLost=earliest", group="consent")
+    bench.await_that(bench.is_at_ends, "the positions are the logs' ends", 30)
+    bench.end_member(0)
+    bench.check_dumps()
+
+
+def apply_again(oracle, place, offset, value, former):
+    """Applies a record; a dead letter of the very record that the former log had in its place counts once."""
+    letters = oracle.dead_letters.setdefault(place, [])
+    count = len(letters)
+    oracle.apply(*place, offset, value)
+    if len(letters) > count and former.get(offset) == value:
+        letters[:] = [letter for letter in letters[:count] if letter[0] != offset] + letters[count:]
+
+
+def failed_checks(worker):
+    return set(FAILED_CHECK.findall(worker.get("/readyz")[1]))
+
+
+# --- two servers
+
+
+def stores_postgres(report, options, seed, cycles):
+    """One of two servers is away, each of which has half of the stores: the other half goes on."""
+    for sub, count in rounds(seed, cycles, 6):
+        with report.round(sub), ServersBench(options, sub, options.events or 4000) as bench:
+            chance = random.Random(f"servers/{sub}")
+            bench.start_all()
+            bench.await_progress(500)
+            for _ in range(count):
+                bench.feed(chance)
+                one_away(bench, chance)
+                bench.check_live()
+                report.cycle()
+            bench.finish_all()
+            report.worst(bench.worst)
+
+
+def one_away(bench, chance):
+    number = chance.randrange(len(bench.servers))
+    missing = [partition for partition in bench.logs if bench.server_number(partition) == number]
+    others = [partition for partition in bench.logs if partition not in missing]
+    bench.servers[number].crash()
+    try:
+        for _ in range(chance.randrange(2, 5)):
+            bench.produce(40 * len(bench.logs))
+            await_truth(bench, missing)
+            await_read(bench, others)
+    finally:
+        bench.servers[number].start()
+    began = time.monotonic()
+    bench.await_that(lambda: not any(failed_checks(worker) for worker in bench.members), "all are ready", RETURN_SECONDS)
+    bench.note_worst("ready again after", time.monotonic() - began)
+
+
+def await_truth(bench, missing):
+    """Some process has to name each missing store, and no process another store (I6)."""
+    began, failed = time.monotonic(), set()
+    while time.monotonic() - began < TRUTH_SECONDS + 0.5:
+        failed = {name for worker in bench.members for name in failed_checks(worker)}
+        if {name.split(".")[0] for name in failed} == set(map(str, missing)):
+            return bench.note_worst("store named after", time.monotonic() - began)
+        time.sleep(0.05)
+    raise Broken("I6", f"the stores {missing} are away, and /readyz has {sorted(failed)}")
+
+
+def await_read(bench, others):
+    """The other stores have to read on within the time (I6)."""
+    began, ends = time.monotonic(), {partition: len(bench.logs[partition]) for partition in others}
+    while time.monotonic() - began < TRUTH_SECONDS + 0.5:
+        found = {partition: bench.positions_of(partition).get((bench.topic, partition), 0) for partition in others}
+        if found == ends:
+            return bench.note_worst("others read after", time.monotonic() - began)
+        time.sleep(0.05)
+    raise Broken("I6", f"a server is away, and the stores of the other are at {found} of {ends}\n"
+                 + "\n".join(worker.end_of_log() for worker in bench.members))
