@@ -6,6 +6,7 @@ import time
 
 from . import canonical, checks, events
 from .bench import Bench, has_tables
+from .broker import newer_librdkafka
 from .checks import Broken, Expectation
 from .servers import Failure, Server
 from .serverstore import StoreServer
@@ -17,6 +18,7 @@ from .worker import configuration
 SETTINGS = ("chunk.maxOperations=20", "commit.maxRows=20", "lease.ttlSeconds=4")
 PROGRESS_SECONDS = 60
 BROADCAST_PARTITIONS = 2
+STRATEGIES = ["range", "cooperative-sticky"]
 
 
 class StoresBench(Bench):
@@ -33,6 +35,9 @@ class StoresBench(Bench):
         self.broadcast_streams = [events.Stream(seed, f"all{each}-", size=200) for _, each in self.broadcast_logs]
         if broadcast:
             self.create_broadcast()
+        self.strategy = self.random.choice(STRATEGIES)
+        # The program refuses the second one with Debian's librdkafka.
+        self.library = {"LD_LIBRARY_PATH": newer_librdkafka(options.brokers, self.folder)} if self.strategy != "range" else {}
         self.shims = []
         for number in range(processes):
             folder = os.path.join(self.folder, f"process-{number}")
@@ -83,7 +88,9 @@ class StoresBench(Bench):
 
     def start_member(self, number, *settings, group="faults"):
         """A new life of one of the processes, each of which finds the orders of its own shim."""
-        worker = self.start(*SETTINGS, *settings, group=group, shim=False, environment=self.shims[number].environment())
+        strategy = f"kafka.partition.assignment.strategy={self.strategy}"
+        worker = self.start(*SETTINGS, strategy, *settings, group=group, shim=False,
+                            environment={**self.shims[number].environment(), **self.library})
         self.members[number:number + 1] = [worker]
         return worker
 

@@ -7,6 +7,7 @@ import time
 
 from .checks import Broken
 from .kills import rounds, turn
+from .lives import stop_at
 from .members import REVOKE
 from .outages import RETURN_SECONDS, TRUTH_SECONDS
 from .partitioned import ServersBench, StoresBench
@@ -17,6 +18,8 @@ STEPS = ["lease-take", *REVOKE, "log-first-frame", "log-before-commit-frame", "l
          "offsets-before-commit", "offsets-after-commit", "notification-before-send", "notification-after-send",
          "cursor-before-save", "cursor-after-save"]
 ROUND = 2 * len(STEPS)
+STOPS = ["offsets-before-commit", "offsets-after-commit", "notification-before-send", "notification-after-send",
+         "cursor-before-save", "cursor-after-save", "log-first-frame"]
 
 
 def stores_kill(report, options, seed, cycles):
@@ -33,21 +36,24 @@ def stores_kill(report, options, seed, cycles):
                 report.cycle(one_kill(bench, chance, step))
             bench.finish_all()
             report.worst(bench.worst)
+            report.add(f"{bench.strategy} rounds", 1)
 
 
 def one_kill(bench, chance, step):
-    """Kills a process, and starts it again; tells whether it came to the step."""
-    number = chance.randrange(bench.count)
+    """Kills a process, or two, and starts them again; tells whether one came to the step."""
+    victims = chance.sample(range(bench.count), 1 if step or chance.random() < 0.7 else 2)
     if step:
-        reached = kill_at(bench, chance, number, step)
+        reached = kill_at(bench, chance, victims[0], step)
     else:
         bench.await_progress(chance.randrange(1, 600))
         time.sleep(chance.random())
         reached = True
-    bench.members[number].kill()
-    bench.shims[number].clear()
+    for number in victims:
+        bench.members[number].kill()
+        bench.shims[number].clear()
     bench.check_live()
-    bench.start_member(number)
+    for number in victims:
+        bench.start_member(number)
     if chance.random() < 0.7:
         bench.await_progress()
     return reached
@@ -81,6 +87,7 @@ def stores_stop(report, options, seed, cycles):
                 report.cycle(one_stop(bench, chance))
             bench.finish_all()
             report.worst(bench.worst)
+            report.add(f"{bench.strategy} rounds", 1)
 
 
 def one_stop(bench, chance, meddle=None):
@@ -89,8 +96,9 @@ def one_stop(bench, chance, meddle=None):
     await_shares(bench)
     bench.feed(chance)
     bench.await_progress(chance.randrange(1, 300))
-    first = bench.members[chance.randrange(bench.count)]
-    first.send(signal.SIGSTOP)
+    number = chance.randrange(bench.count)
+    first = bench.members[number]
+    stop(bench, chance, number)
     former = bench.states(bench.held_by(first))
     bench.produce(chance.randrange(3000, 6000))
     taken = await_takeover(bench, first, former)
@@ -102,6 +110,14 @@ def one_stop(bench, chance, meddle=None):
     await_shares(bench)
     bench.check_live()
     return len(taken) == len(former)
+
+
+def stop(bench, chance, number):
+    """Stops a process at any moment, or at a step."""
+    if chance.random() < 0.5:
+        bench.shims[number].order(chance.choice(STOPS), at=chance.randrange(1, 4), manner="stop")
+    stop_at(bench.members[number], 3.0 if bench.shims[number].is_armed else chance.random())
+    bench.shims[number].clear()
 
 
 def await_shares(bench):
@@ -165,6 +181,7 @@ def stores_storm(report, options, seed, cycles):
                 report.cycle()
             bench.finish_all()
             report.worst(bench.worst)
+            report.add(f"{bench.strategy} rounds", 1)
 
 
 def one_departure(bench, chance):
@@ -195,6 +212,7 @@ def stores_broadcast(report, options, seed, cycles):
             go_on(bench)
             report.cycle()
             report.worst(bench.worst)
+            report.add(f"{bench.strategy} rounds", 1)
 
 
 QUIET = ("notifications.topic=null",)
@@ -240,7 +258,8 @@ def await_told(bench):
     bench.produce(400)
     worker = bench.start_member(0, *QUIET, group="after")
     wanted = {f"{partition}.partitions" for partition in bench.logs}
-    bench.await_that(lambda: failed_checks(worker) == wanted, f"only these checks fail: {sorted(wanted)}", 30)
+    bench.await_that(lambda: failed_checks(worker) == wanted, f"only these checks fail: {sorted(wanted)}", RETURN_SECONDS)
+    bench.note_worst("position told after", time.monotonic() - worker.started)
     bench.await_that(lambda: not bench.behind([bench.topic]), "the stores read their partitions meanwhile", 30)
     bench.end_member(0)
     bench.check_ends()
@@ -270,7 +289,9 @@ def apply_again(oracle, place, offset, value, former):
 
 
 def failed_checks(worker):
-    return set(FAILED_CHECK.findall(worker.get("/readyz")[1]))
+    """The checks that fail; a server that does not answer is one, too."""
+    status, body = worker.get("/readyz")
+    return set(FAILED_CHECK.findall(body)) if status else {"answer"}
 
 
 # --- two servers
@@ -290,6 +311,7 @@ def stores_postgres(report, options, seed, cycles):
                 report.cycle()
             bench.finish_all()
             report.worst(bench.worst)
+            report.add(f"{bench.strategy} rounds", 1)
 
 
 def one_away(bench, chance):
@@ -298,26 +320,42 @@ def one_away(bench, chance):
     others = [partition for partition in bench.logs if partition not in missing]
     bench.servers[number].crash()
     try:
-        for _ in range(chance.randrange(2, 5)):
+        if chance.random() < 0.5:
+            move(bench, chance.randrange(bench.count), missing)
+        for _ in range(3):
             bench.produce(40 * len(bench.logs))
             await_truth(bench, missing)
             await_read(bench, others)
+            time.sleep(chance.uniform(0, 3))
     finally:
         bench.servers[number].start()
     began = time.monotonic()
-    bench.await_that(lambda: not any(failed_checks(worker) for worker in bench.members), "all are ready", RETURN_SECONDS)
+    bench.await_that(lambda: not failed_stores(bench), "all stores are ready", RETURN_SECONDS)
     bench.note_worst("ready again after", time.monotonic() - began)
+
+
+def move(bench, number, missing):
+    """Ends and starts a process, so that partitions move while their server is away."""
+    bench.end_member(number)
+    bench.await_start(bench.start_member(number))
+    bench.await_that(lambda: failed_stores(bench) == set(missing), f"only the stores {missing} fail", RETURN_SECONDS)
+
+
+def failed_stores(bench):
+    """The stores that checks of the processes name; None stands for a process itself."""
+    names = [name for worker in bench.members for name in failed_checks(worker)]
+    return {int(name.split(".")[0]) if "." in name else None for name in names}
 
 
 def await_truth(bench, missing):
     """Some process has to name each missing store, and no process another store (I6)."""
-    began, failed = time.monotonic(), set()
+    began = time.monotonic()
     while time.monotonic() - began < TRUTH_SECONDS + 0.5:
-        failed = {name for worker in bench.members for name in failed_checks(worker)}
-        if {name.split(".")[0] for name in failed} == set(map(str, missing)):
+        failed = failed_stores(bench)
+        if failed == set(missing):
             return bench.note_worst("store named after", time.monotonic() - began)
         time.sleep(0.05)
-    raise Broken("I6", f"the stores {missing} are away, and /readyz has {sorted(failed)}")
+    raise Broken("I6", f"the stores {missing} are away, and /readyz names {failed}")
 
 
 def await_read(bench, others):
