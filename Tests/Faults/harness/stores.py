@@ -8,7 +8,7 @@ import time
 from .checks import Broken
 from .kills import rounds, turn
 from .lives import stop_at
-from .members import REVOKE
+from .members import REVOKE, was_killed
 from .outages import RETURN_SECONDS, TRUTH_SECONDS
 from .partitioned import ServersBench, StoresBench
 from .worker import FAILED_CHECK
@@ -67,11 +67,13 @@ def kill_at(bench, chance, number, step):
         other = (number + 1) % bench.count
         bench.end_member(other)
         bench.start_member(other)
-    deadline = time.monotonic() + 20
-    while bench.members[number].is_running and time.monotonic() < deadline:
+    victim, deadline = bench.members[number], time.monotonic() + 20
+    while victim.is_running and time.monotonic() < deadline:
         bench.feed(chance)
         time.sleep(0.05)
-    return not bench.members[number].is_running
+    if not victim.is_running and not was_killed(victim):
+        raise Broken("I6", f"a process ended with {victim.process.returncode}:\n{victim.end_of_log(3000)}")
+    return not victim.is_running
 
 
 # --- a process that stands still
