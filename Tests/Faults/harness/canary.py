@@ -344,7 +344,8 @@ def unread_partition(options):
             connection.execute("UPDATE _lease SET holder = 'elsewhere|1|1|x', expires = ?", (int(time.time() + 600) * 1_000_000,))
         bench.produce(300)
         bench.start_all()
-        bench.await_end(10)
+        bench.await_that(lambda: len(bench.behind()) == 1, "the other partitions are read", 30)
+        bench.await_end(3)
 
 
 def broadcast_skipped(options):

@@ -166,12 +166,16 @@ class StoresBench(Bench):
         return found
 
     def await_that(self, is_so, text, seconds):
-        stillness = Stillness(limit_seconds=seconds)
+        """Waits until something is so. Time in which the stores move does not count, nor, up to ten times as much, time in
+        which processes are at work."""
+        stillness, moved, position = Stillness(limit_seconds=seconds), time.monotonic(), None
         while not is_so():
             for worker in self.members:
                 if not worker.is_running:
                     raise Broken("I6", f"a process ended with {worker.process.returncode}:\n{worker.end_of_log(3000)}")
-            if stillness.is_too_long(self.position()):
+            if position != (position := self.position()):
+                moved = time.monotonic()
+            if stillness.is_too_long(position) or time.monotonic() - moved > 10 * seconds:
                 logs = "\n".join(worker.end_of_log() for worker in self.members)
                 raise Broken("I6", f"not so for {seconds} s: {text}. Behind are {str(self.behind())[:800]}:\n{logs}")
             time.sleep(0.05)
