@@ -357,7 +357,7 @@ def broadcast_skipped(options):
         bench.end_member(0)
         ghost = {"type": "member.created", "time": "2026-06-01T00:00:00Z", "data": {"id": "ghost", "name": "boo"}}
         bench.broker.produce(bench.broadcast, 0, [json.dumps(ghost).encode()])
-        bench.read_broadcast()
+        bench.keep_broadcast()
         with contextlib.closing(sqlite3.connect(bench.path(1))) as connection, connection:
             connection.execute("UPDATE _position SET nextOffset = nextOffset + 1 WHERE topic = 'members' AND partition = 0")
         bench.check_store(1)
