@@ -341,7 +341,8 @@ def unread_partition(options):
         bench.await_end()
         bench.end_member(0)
         with contextlib.closing(sqlite3.connect(bench.path(1))) as connection, connection:
-            connection.execute("UPDATE _lease SET holder = 'elsewhere|1|1|x', expires = ?", (int(time.time() + 600) * 1_000_000,))
+            connection.execute(
+                "UPDATE _lease SET holder = 'elsewhere|1|1|x', expires = ?", (int(time.time() + 600) * 1_000_000,))
         bench.produce(300)
         bench.start_all()
         bench.await_that(lambda: len(bench.behind()) == 1, "the other partitions are read", 30)

@@ -1,5 +1,6 @@
 """Scenarios of a store for each partition, which processes of one group share out among them."""
 
+import glob
 import random
 import shutil
 import signal
@@ -69,7 +70,8 @@ def kill_at(bench, chance, number, step):
         bench.start_member(other)
     victim, deadline = bench.members[number], time.monotonic() + 20
     while victim.is_running and time.monotonic() < deadline:
-        bench.feed(chance)
+        if bench.total - bench.position() < 300:
+            bench.produce(600)
         time.sleep(0.05)
     if not victim.is_running and not was_killed(victim):
         raise Broken("I6", f"a process ended with {victim.process.returncode}:\n{victim.end_of_log(3000)}")
@@ -148,6 +150,7 @@ def go_on_alone(bench, first, taken, meddle):
     for worker in others:
         worker.send(signal.SIGSTOP)
     try:
+        bench.await_that(lambda: all(map(is_stopped, others)), "all threads of the others have stopped", 10)
         meddle()
         before = bench.states(taken)
         end = time.monotonic() + 1.5
@@ -158,6 +161,20 @@ def go_on_alone(bench, first, taken, meddle):
     finally:
         for worker in others:
             worker.send(signal.SIGCONT)
+
+
+def is_stopped(worker):
+    """Whether all threads have stopped: one may end its call first."""
+    return all(state_of(path) == "T" for path in glob.glob(f"/proc/{worker.pid}/task/*/stat"))
+
+
+def state_of(path):
+    """The state of a thread; None where it has ended."""
+    try:
+        with open(path) as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
 
 
 def check_unwritten(bench, before):
