@@ -268,8 +268,10 @@ import Testing
         }
         try lose(keeping: 2)
         try deliver(publisher, fixture.writer, through: 5)
-        #expect(try tokens() == [1, 2] + Array(2...5))
-        #expect(metrics.notificationsLost.value == 4)
+        // Where the marks' look is due first, it knows no entry that the store has reached, and sends all again.
+        let tokens = try tokens()
+        #expect(tokens == [1, 2] + Array(2...5) || tokens == [1, 2] + Array(1...5), "\(tokens)")
+        #expect(Int(metrics.notificationsLost.value) == tokens.count - 2)
     }
 
     @Test func `a finished transaction that the store did not know of is watched from then on`() throws {
