@@ -36,7 +36,7 @@ import Testing
         var pages: [Substring] = []
         var after: [String] = []
         while true {
-            let page = try Program.run(fetch + ["--limit", "7"] + after + place)
+            let page = try Program.run(fetch + ["--limit", "40"] + after + place)
             #expect(page.status == 0, "\(page.errors)")
             pages += page.output.split(separator: "\n")
             guard let next = page.errors.firstMatch(of: /more: --after (\S+)/)?.1 else { break }
