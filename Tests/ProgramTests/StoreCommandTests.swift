@@ -87,6 +87,8 @@ import Testing
         #expect(missing.status == 69)
         #expect(missing.output.split(separator: "\n").map { $0.prefix(10) } == ["{\"store\":0", "{\"store\":4"])
         #expect(missing.errors.contains("store 3: There is no store at"))
+        let fetched = try Program.run(["fetch", "Message", "--json", "--store", "0,3"] + place)
+        #expect(fetched.status == 69 && fetched.output.isEmpty)
         let status = try Program.run(["status"] + place)
         #expect(status.status == 75 && status.output.contains("\n4  store "))
     }
@@ -120,6 +122,7 @@ import Testing
         (["fetch", "Message", "--after", "x"], "--after takes the positions"),
         (["backup", "/tmp/one.sqlite"], "A file without {partition} is of one store"),
         (["run", "--store", "0,1"], "--store names one store here"),
+        (["dead-letters", "drop"], "Name numbers or a condition"),
         (["verify", "--store", "x"], "'x' is invalid"),
     ])
     func `an argument of one store is refused for several`(_ arguments: [String], _ reason: String) throws {

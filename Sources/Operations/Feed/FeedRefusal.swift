@@ -15,10 +15,6 @@ struct FeedRefusal: CodedError, Equatable {
     /// The failure of the store.
     var cause: StoreError?
 
-    static func == (one: FeedRefusal, other: FeedRefusal) -> Bool {
-        one.status == other.status && one.code == other.code && one.message == other.message
-    }
-
     /// No store of any partition is open.
     static let noStore = FeedRefusal(
         status: .serviceUnavailable, code: StoreError.Code.unavailable.rawValue, message: "No store is open now.",

@@ -26,7 +26,7 @@ extension StoreCommand {
 
     /// Runs the command as it stands for one store after the other. A store that fails ends no other one's run.
     ///
-    /// - Throws: `ExitCode` of the first store that failed.
+    /// - Throws: `ExitCode` of the first store that failed; `ValidationError` where the arguments have a mistake.
     func runForEach(
         of partitions: [Int32], _ run: (inout Self) throws -> Void = { try $0.run() }
     ) throws {
@@ -41,10 +41,13 @@ extension StoreCommand {
             Console.begin(store: partition, marksOutput: !printsForPrograms)
             do {
                 try run(&command)
+            } catch let code as ExitCode {
+                firstFailure = firstFailure ?? code
             } catch {
-                let code = ExitStatus.code(of: error)
-                if code != nil { Console.note("\(error)", level: .error) }
-                firstFailure = firstFailure ?? code.map { ExitCode($0) } ?? Self.exitCode(for: error)
+                // A mistake in the arguments is one for every store.
+                guard let code = ExitStatus.code(of: error) else { throw error }
+                Console.note("\(error)", level: .error)
+                firstFailure = firstFailure ?? ExitCode(code)
             }
         }
         if let firstFailure { throw firstFailure }

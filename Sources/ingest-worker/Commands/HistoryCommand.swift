@@ -58,12 +58,12 @@ struct HistoryCommand: ParsableCommand {
                 }
                 reached = positions
             }
+            defer { if !count { Console.note("more: --after \(reached)") } }
             try runForEach(of: partitions) { command in
                 guard let partition = command.options.store?.one else { return }
                 command.after = reached[partition]
                 if let token = try command.show() { reached[partition] = "\(token)" }
             }
-            if !count { Console.note("more: --after \(reached)") }
         }
 
         /// Shows the history of one store, and returns the last token that it has shown.
