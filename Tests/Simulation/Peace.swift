@@ -60,7 +60,7 @@ struct Peace {
         }
     }
 
-    /// What is left to do for stores; nil where nothing is.
+    /// Returns the work that the stores still have before them; nil where they are at rest.
     ///
     /// - Parameter undeliveredSeconds: when last no worker delivered.
     private func unrest(_ stores: [SimulatedStore], _ undeliveredSeconds: Double) -> String? {

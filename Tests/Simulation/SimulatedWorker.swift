@@ -21,7 +21,7 @@ final class SimulatedWorker: @unchecked Sendable {
     private var writerNumber: Int?
     private var parts: Parts?
     private var due: [NextStep?] = Array(repeating: nil, count: Loop.allCases.count)
-    /// What a supervisor is told, and asks.
+    /// The supervisor's callbacks, and its request to stop.
     private var onOpen: () -> Void = {}
     private var onEnd: ((any Error)?) -> Void = { _ in }
     private(set) var stopAskedAtSeconds: Double?

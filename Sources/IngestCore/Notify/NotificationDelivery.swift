@@ -210,9 +210,8 @@ final class NotificationDelivery: SinkDelivery {
         var start = cursor
         do {
             while start < last {
-                guard let page = try notified(after: start), entries.count < SentRecords.entryLimit else {
-                    return [last]
-                }
+                let page = try notified(after: start, limit: Int(min(Int64(Self.notifiedLimit), last - start)))
+                guard let page, entries.count < SentRecords.entryLimit else { return [last] }
                 entries += page.entries.filter { $0 <= last }
                 start = page.end
             }
@@ -222,12 +221,15 @@ final class NotificationDelivery: SinkDelivery {
         return entries
     }
 
-    /// Reads the next transactions behind a token, those of them that were notified; nil where none follow.
+    /// The number of transactions that are read at a time to see which were notified.
+    private static let notifiedLimit = 200
+
+    /// Reads the next transactions behind a token, and returns the notified ones among them; nil where none follow.
     ///
     /// - Throws: `StoreError` with code `history.expired` where some of them are purged.
-    private func notified(after token: Int64) throws -> SentRecords.Page? {
+    private func notified(after token: Int64, limit: Int = notifiedLimit) throws -> SentRecords.Page? {
         let transactions = try store.read {
-            try $0.history(after: token, limit: 200, maximumChangeCount: Self.pageSize)
+            try $0.history(after: token, limit: limit, maximumChangeCount: Self.pageSize)
         }
         let entries = transactions.filter { transaction in
             var isNotified = false

@@ -47,17 +47,25 @@ import Testing
     }
 
     @Test func `killed at each call that it makes, a worker leaves the oracle's store in its next life`() throws {
+        try expectSoundLives(killedEvery: 1) {
+            let world = try world()
+            world.produce(10, to: 0)
+            return world
+        }
+    }
+
+    /// Kills the first process at one call after the other, each in a world of its own, until it makes no more calls.
+    private func expectSoundLives(killedEvery step: Int, _ makeWorld: () throws -> World) throws {
         var call = 0
         var wasKilled = true
         while wasKilled {
-            let world = try world()
-            world.produce(10, to: 0)
+            let world = try makeWorld()
             world.processes[0].callsUntilKill = call
             world.pass(seconds: 1)
             wasKilled = world.processes[0].killCount > 0
             Peace(world).come()
             #expect(world.violation == nil, "killed at call \(call): \(world.violation?.description ?? "")")
-            call += 1
+            call += step
         }
         #expect(call > 30)
     }
@@ -71,19 +79,11 @@ import Testing
     }
 
     @Test func `killed at each call that it makes, a process leaves the oracle's stores in its next life`() throws {
-        var call = 0
-        var wasKilled = true
-        while wasKilled {
+        try expectSoundLives(killedEvery: 7) {
             let world = try worldOfStores(1)
             for partition in world.broker.inputs.indices { world.produce(5, to: partition) }
-            world.processes[0].callsUntilKill = call
-            world.pass(seconds: 1)
-            wasKilled = world.processes[0].killCount > 0
-            Peace(world).come()
-            #expect(world.violation == nil, "killed at call \(call): \(world.violation?.description ?? "")")
-            call += 7
+            return world
         }
-        #expect(call > 30)
     }
 
     @Test func `a partition that moves has one open store, and each store all of the broadcast topic`() throws {
